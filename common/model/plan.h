@@ -1,0 +1,80 @@
+// The plan of one epoch: who holds what and who averages with whom. Immutable once made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/model/mask.h"
+#include "common/model/parameter_table.h"
+
+namespace sdp {
+
+struct PlanMember {
+  WorkerName worker;
+  Incarnation incarnation;
+  std::string data_plane_address;
+  // Positions [first_sequence, first_sequence + sequences) of each step's global batch.
+  int first_sequence = 0;
+  int sequences = 0;
+};
+
+// Slices that are averaged together among one holder set, as one flat buffer.
+struct Bucket {
+  int holder_set = 0;       // index into Plan::holder_sets
+  std::vector<int> slices;  // indices into ParameterTable::slices, in the order of the flat buffer
+  int64_t elements = 0;
+  Rank norm_rank = 0;  // the holder that counts this bucket in the global gradient norm
+};
+
+struct WorkerCost {
+  int64_t parameters = 0;
+  int64_t bytes_per_step = 0;  // sum over held buckets of 2 (k-1)/k x bytes
+  double flops_per_step = 0;
+};
+
+struct PlanSummary {
+  double active_ratio = 0;
+  double spectral_gap = 0;
+  double spectral_gap_bound = 0;
+  double spectral_gap_with_shared = 0;
+  double masking_error = 0;
+  int coverage_minimum = 0;
+  double imbalance = 0;
+  int64_t parameters = 0;
+  std::vector<WorkerCost> workers;  // by rank
+};
+
+struct Plan {
+  Epoch epoch;
+  std::vector<PlanMember> members;  // by rank
+  Mask mask;
+  std::vector<std::vector<Rank>> holder_sets;  // distinct, each ascending; [0] is all ranks
+  std::vector<Bucket> buckets;  // the one global order: every worker walks its buckets in this order
+  int64_t first_step = 0;
+  std::string digest;  // PlanDigest of everything above
+  PlanSummary summary;
+
+  int world_size() const { return static_cast<int>(members.size()); }
+  // Whether `rank` is in the bucket's holder set.
+  bool Holds(Rank rank, const Bucket& bucket) const;
+  // Whether `rank` holds component `component` of `table`; shared components are held by all.
+  bool Holds(Rank rank, const Component& component) const;
+  // The holder that provides the component to others (evaluation, export): spread evenly over holders.
+  Rank Provider(const ParameterTable& table, int component) const;
+  // Sequences that the holder set's ranks run in one step: with the sequence length, the divisor of their
+  // gradients.
+  int64_t SequencesOf(int holder_set) const;
+};
+
+// Hash of everything that members must agree on (all but digest and summary), as 16 hexadecimal digits. The
+// same on every platform.
+std::string PlanDigest(const Plan& plan);
+
+// Checks that the plan is complete and consistent with the table: ranks in range, each slice in exactly one
+// bucket, held by exactly the bucket's holder set, the split covering each step's batch of `global_sequences`
+// exactly once, the digest right. INVALID_ARGUMENT names what is wrong.
+absl::Status CheckPlan(const Plan& plan, const ParameterTable& table, int global_sequences);
+
+}  // namespace sdp
