@@ -19,9 +19,14 @@ struct SpecProblem {
   std::string message;  // what is wrong and what would be valid
 };
 
-// All problems as one INVALID_ARGUMENT, a line each: "field: message". In common/rpc they travel as
-// google.rpc.BadRequest field violations. `problems` must not be empty.
+// "field: message", or the message alone when it is about no single field.
+std::string ProblemText(const SpecProblem& problem);
+
+// All problems as one INVALID_ARGUMENT, a line each: "field: message", with a google.rpc.BadRequest as
+// payload, which is how they travel (common/rpc). `problems` must not be empty.
 absl::Status ProblemsToStatus(const std::vector<SpecProblem>& problems);
+// The problems that a status carries; none when it is another kind of status.
+std::vector<SpecProblem> ProblemsFromStatus(const absl::Status& status);
 
 // Reads a spec in YAML or JSON (JSON is YAML). Enum values in full or without prefix, in any case. Unknown
 // fields, wrong types and doubled keys are problems, with the line; all are reported at once. On return the
