@@ -33,6 +33,11 @@ std::vector<SpecProblem> ProblemsFromStatus(const absl::Status& status);
 // message holds what could be read; it is only complete when the result is empty.
 std::vector<SpecProblem> ParseSpecText(const std::string& text, v1::JobSpec* spec);
 
+// Changes one field of a spec: `path` as in SpecProblem::field, `value` as one would write it in YAML; empty
+// takes the field out. "data.train_shards[1]" replaces one element, or appends it when the list is that long.
+// The problems are those of ParseSpecText.
+std::vector<SpecProblem> SetSpecField(const std::string& path, const std::string& value, v1::JobSpec* spec);
+
 // The spec as YAML, fields in the proto's order, enum values short.
 std::string SpecToYaml(const v1::JobSpec& spec);
 
