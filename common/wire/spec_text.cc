@@ -6,7 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "common/wire/spec_reader.h"
-#include "common/wire/utf8.h"
+#include "common/base/utf8.h"
 #include "common/wire/wire.h"
 #include "yaml-cpp/yaml.h"
 

@@ -1,11 +1,10 @@
-// Names, enum text, suggestions, UTF-8 and problems: the small pieces of text handling.
+// Names, enum text, suggestions and problems: the small pieces of text handling.
 #include <string>
 
 #include "absl/strings/cord.h"
 #include "common/wire/enum_text.h"
 #include "common/wire/message_yaml.h"
 #include "common/wire/suggest.h"
-#include "common/wire/utf8.h"
 #include "common/wire/wire.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -70,17 +69,6 @@ TEST(ClosestName, FindsMisspellings) {
   EXPECT_EQ(ClosestName("x", names), "");
   EXPECT_EQ(ClosestName("hiden", names), "hidden");
   EXPECT_EQ(ClosestName(std::string(1000, 'h'), names), "");
-}
-
-TEST(Utf8, AcceptsExactlyWellFormedText) {
-  for (const char* text : {"", "abc", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
-                           "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
-    EXPECT_TRUE(IsUtf8(text)) << text;
-  }
-  for (const char* text : {"\x80", "\xc1\xbf", "\xc2", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82",
-                           "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "a\xff"}) {
-    EXPECT_FALSE(IsUtf8(text)) << text;
-  }
 }
 
 TEST(Problems, TravelInsideTheStatus) {

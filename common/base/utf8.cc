@@ -1,4 +1,4 @@
-#include "common/wire/utf8.h"
+#include "common/base/utf8.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +34,27 @@ bool IsUtf8(absl::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string ToUtf8(absl::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t length = CharacterLength(text);
+    if (length == 0) {
+      result += '?';
+      text.remove_prefix(1);
+      continue;
+    }
+    result.append(text.data(), length);
+    text.remove_prefix(length);
+  }
+  return result;
+}
+
+absl::string_view CutUtf8(absl::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<uint8_t>(text[bytes]) & 0xc0) == 0x80) --bytes;
+  return text.substr(0, bytes);
 }
 
 }  // namespace sdp
