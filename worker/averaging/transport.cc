@@ -1,0 +1,66 @@
+#include "worker/averaging/transport.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace sdp {
+
+absl::Status PeerGone(Rank peer, absl::string_view why) {
+  return absl::UnavailableError(absl::StrCat("rank ", peer, " is gone: ", why));
+}
+
+void Transport::Interrupt(absl::Status reason) {
+  absl::MutexLock lock(&mutex_);
+  FailLocked(std::move(reason));
+}
+
+absl::Status Transport::failure() const {
+  absl::MutexLock lock(&mutex_);
+  return failure_;
+}
+
+Rank Transport::waiting_for() const {
+  absl::MutexLock lock(&mutex_);
+  return waiting_for_;
+}
+
+void Transport::FailLocked(absl::Status reason) {
+  if (reason.ok() || !failure_.ok()) return;
+  failure_ = std::move(reason);
+  changed_.SignalAll();
+  Wake();
+}
+
+void Transport::OnParting(Rank peer, Parting parting, absl::Status why) {
+  absl::MutexLock lock(&mutex_);
+  switch (parting) {
+    case Parting::kLeft:
+      left_[peer] = true;
+      changed_.SignalAll();
+      return;
+    case Parting::kLost:
+      FailLocked(PeerGone(peer, why.message()));
+      return;
+    case Parting::kFailed:
+      if (failure_.ok()) failure_came_from_peer_ = true;  // who has told everyone
+      const absl::StatusCode code = why.code() == absl::StatusCode::kDeadlineExceeded
+                                        ? absl::StatusCode::kDeadlineExceeded
+                                        : absl::StatusCode::kUnavailable;
+      FailLocked(absl::Status(code, absl::StrCat("rank ", peer, " reports: ", why.message())));
+      return;
+  }
+}
+
+absl::Status Transport::LastWord() const {
+  absl::MutexLock lock(&mutex_);
+  return failure_came_from_peer_ ? absl::OkStatus() : failure_;
+}
+
+absl::Status Transport::Obstacle(Rank peer) const {
+  if (!failure_.ok()) return failure_;
+  if (left_[peer]) return PeerGone(peer, "it left the mesh");
+  return absl::OkStatus();
+}
+
+}  // namespace sdp
