@@ -218,7 +218,9 @@ TEST_P(MeshConformance, RunsInTheOrderOfStarting) {
       EXPECT_TRUE(works[i]->Done());
       ASSERT_EQ(works[i]->Wait(), absl::OkStatus());
       EXPECT_LE(works[i]->began(), works[i]->ended());
-      if (i > 0) EXPECT_LE(works[i - 1]->ended(), works[i]->began());
+      if (i > 0) {
+        EXPECT_LE(works[i - 1]->ended(), works[i]->began());
+      }
     }
   });
 }
