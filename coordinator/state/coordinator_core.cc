@@ -24,10 +24,10 @@ std::string DescribePlan(const Plan& plan) {
   const PlanSummary& summary = plan.summary;
   return absl::StrFormat(
       "epoch %d: %s, active ratio %.3g, spectral gap %.3g (bound %.3g), masking error %.3g, every component "
-      "on at least %s, %d holder sets, %d buckets",
-      plan.epoch.value(), CountWorkers(plan.world_size()), summary.active_ratio, summary.spectral_gap,
-      summary.spectral_gap_bound, summary.masking_error, CountWorkers(summary.coverage_minimum),
-      plan.holder_sets.size(), plan.buckets.size());
+      "on at least %s, %s, %s",
+      plan.epoch.value(), Count(plan.world_size(), "worker"), summary.active_ratio, summary.spectral_gap,
+      summary.spectral_gap_bound, summary.masking_error, Count(summary.coverage_minimum, "worker"),
+      Count(plan.holder_sets.size(), "holder set"), Count(plan.buckets.size(), "bucket"));
 }
 
 std::string Describe(const Evaluation& evaluation) {
@@ -64,8 +64,9 @@ const CoordinatorCore::JobEntry* CoordinatorCore::FindJob(const JobId& id) const
   return found == numbers_.end() ? nullptr : &jobs_.at(found->second);
 }
 
-CoordinatorCore::JobEntry* CoordinatorCore::FindJob(const JobId& id) {
-  return const_cast<JobEntry*>(std::as_const(*this).FindJob(id));
+CoordinatorCore::JobEntry* CoordinatorCore::MutableJob(const JobId& id) {
+  auto found = numbers_.find(id);
+  return found == numbers_.end() ? nullptr : &jobs_.at(found->second);
 }
 
 void CoordinatorCore::On(const SubmitJob& event, absl::Time now, Effects* out) {
@@ -75,8 +76,8 @@ void CoordinatorCore::On(const SubmitJob& event, absl::Time now, Effects* out) {
       const Job& job = jobs_.at(earlier->second).job;
       absl::Status status;
       if (job.canonical_spec != event.canonical_spec) {
-        status = absl::InvalidArgumentError(absl::StrCat("request_id: ", event.request_id, " was used for jobs/",
-                                                         job.id.value(),
+        status = absl::InvalidArgumentError(absl::StrCat("request_id: ", event.request_id,
+                                                         " was used for jobs/", job.id.value(),
                                                          ", which has another spec; choose a new one"));
       }
       out->push_back(Reply{status, job.id});
@@ -84,9 +85,8 @@ void CoordinatorCore::On(const SubmitJob& event, absl::Time now, Effects* out) {
     }
   }
   if (numbers_.count(event.id) > 0) {
-    out->push_back(
-        Reply{absl::AlreadyExistsError(absl::StrCat("there is a jobs/", event.id.value(), " already")),
-              event.id});
+    out->push_back(Reply{
+        absl::AlreadyExistsError(absl::StrCat("there is a jobs/", event.id.value(), " already")), event.id});
     return;
   }
   const int64_t number = ++last_number_;
@@ -99,15 +99,16 @@ void CoordinatorCore::On(const SubmitJob& event, absl::Time now, Effects* out) {
   entry.job.create_time = now;
   entry.job.progress.total_steps = event.spec->total_steps();
   numbers_[event.id] = number;
+  open_.insert(number);
   if (!event.request_id.empty()) request_ids_[event.request_id] = number;
   out->push_back(PersistJob{entry.job});
-  AddEvent(entry, JobEventKind::kStateChanged, "accepted", WorkerName(), now, out);
+  AddEvent(entry, {JobEventKind::kStateChanged, "accepted"}, now, out);
   ScheduleQueue(now, out);
   out->push_back(Reply{absl::OkStatus(), event.id});
 }
 
 void CoordinatorCore::On(const CancelJob& event, absl::Time now, Effects* out) {
-  JobEntry* entry = FindJob(event.id);
+  JobEntry* entry = MutableJob(event.id);
   absl::Status status;
   if (entry == nullptr) {
     status = absl::NotFoundError(absl::StrCat("there is no jobs/", event.id.value()));
@@ -130,9 +131,9 @@ void CoordinatorCore::On(const CancelJob& event, absl::Time now, Effects* out) {
       case JobState::kFailing:
       case JobState::kFailed:
       case JobState::kSucceeded:
-        status = absl::FailedPreconditionError(absl::StrCat("jobs/", job.id.value(), " cannot be cancelled: it is ",
-                                                            JobStateName(job.state), " (", job.state_reason,
-                                                            ")"));
+        status = absl::FailedPreconditionError(
+            absl::StrCat("jobs/", job.id.value(), " cannot be cancelled: it is ", JobStateName(job.state),
+                         " (", job.state_reason, ")"));
         break;
     }
   }
@@ -149,19 +150,17 @@ void CoordinatorCore::On(const RegisterWorker& event, absl::Time now, Effects* o
   }
   if (admission.replaced.has_value()) OnLoss(*admission.replaced, now, out);
   const WorkerRecord& worker = *membership_.BySession(event.session);
-  out->push_back(Log{false, absl::StrCat(Describe(worker), " registered, reachable at ",
-                                         worker.data_plane_address)});
+  out->push_back(
+      Log{false, absl::StrCat(Describe(worker), " registered, reachable at ", worker.data_plane_address)});
   out->push_back(Send{event.session, Welcome{timing_.heartbeat, timing_.lost_after}});
   if (registration.current.has_value() && !IsTerminal(registration.current->phase)) {
     // Its stream broke, so it counted as lost and its job ended for that; or another coordinator process
     // assigned it. Either way it must stop before it can take a job.
     const AssignmentKey& id = registration.current->id;
-    const JobEntry* entry = FindJob(id.job);
-    const std::string reason =
-        entry == nullptr ? absl::StrCat(Describe(id), " is not known here")
-                         : absl::StrCat(Describe(id), " went on without it: the job is ",
-                                        JobStateName(entry->job.state));
-    membership_.AwaitStop(worker.name, id, absl::StrCat("stops working: ", reason), now);
+    const std::string reason = absl::StrCat(
+        FindJob(id.job) == nullptr ? "this coordinator does not know " : "its stream broke, so it left ",
+        Describe(id));
+    membership_.AwaitStop(worker.name, id, absl::StrCat("was told to stop: ", reason), now);
     out->push_back(Send{event.session, Abort{id, reason}});
   }
   ScheduleQueue(now, out);
@@ -188,14 +187,15 @@ void CoordinatorCore::On(const SessionClosed& event, absl::Time now, Effects* ou
 void CoordinatorCore::On(const Tick&, absl::Time now, Effects* out) {
   // All losses first, so that one failure explains them together.
   for (const Loss& loss : membership_.Tick(now)) OnLoss(loss, now, out);
-  for (auto& [number, entry] : jobs_) {
+  const std::vector<int64_t> open(open_.begin(), open_.end());
+  for (int64_t number : open) {
+    JobEntry& entry = jobs_.at(number);
     if (entry.round != nullptr) Apply(entry, entry.round->Tick(now), now, out);
   }
   ScheduleQueue(now, out);
 }
 
-void CoordinatorCore::OnMessage(const WorkerRecord& worker, const Heartbeat& message, absl::Time,
-                                Effects*) {
+void CoordinatorCore::OnMessage(const WorkerRecord& worker, const Heartbeat& message, absl::Time, Effects*) {
   membership_.SetMemory(worker.session, message);
 }
 
@@ -204,6 +204,7 @@ void CoordinatorCore::OnMessage(const WorkerRecord& worker, const Leave& message
   const SessionId session = worker.session;
   std::optional<Loss> loss = membership_.Disconnect(session, absl::StrCat("it left: ", message.reason));
   OnLoss(*loss, now, out);
+  out->push_back(CloseSession{session, absl::OkStatus()});
   ScheduleQueue(now, out);
 }
 
@@ -212,13 +213,16 @@ void CoordinatorCore::OnMessage(const WorkerRecord& worker, const AssignmentStat
   if (worker.occupation.has_value() && worker.occupation->stop_deadline.has_value() &&
       worker.occupation->id == message.id) {
     if (!IsTerminal(message.phase)) return;  // said before the Abort reached it
-    membership_.Release(worker.name, absl::StrCat("waits for a job; stopped working for ", Describe(message.id)));
+    membership_.Release(worker.name,
+                        absl::StrCat("waits for a job; stopped working for ", Describe(message.id)));
     ScheduleQueue(now, out);
     return;
   }
   JobEntry* entry = Expecting(worker, message.id, PhaseName(message.phase), out);
   if (entry == nullptr) return;
-  Apply(*entry, entry->round->OnStatus(worker.occupation->rank, message, now), now, out);
+  RoundEffects effects = entry->round->OnStatus(worker.occupation->rank, message, now);
+  UpdateProgress(*entry);
+  Apply(*entry, std::move(effects), now, out);
   ScheduleQueue(now, out);
 }
 
@@ -227,7 +231,9 @@ void CoordinatorCore::OnMessage(const WorkerRecord& worker, const Message& messa
                                 Effects* out) {
   JobEntry* entry = Expecting(worker, message.id, NameOf(message), out);
   if (entry == nullptr) return;
-  Apply(*entry, Deliver(*entry->round, worker.occupation->rank, message, now), now, out);
+  RoundEffects effects = Deliver(*entry->round, worker.occupation->rank, message, now);
+  UpdateProgress(*entry);
+  Apply(*entry, std::move(effects), now, out);
 }
 
 CoordinatorCore::JobEntry* CoordinatorCore::Expecting(const WorkerRecord& worker, const AssignmentKey& id,
@@ -240,7 +246,7 @@ CoordinatorCore::JobEntry* CoordinatorCore::Expecting(const WorkerRecord& worker
   } else if (worker.occupation->stop_deadline.has_value()) {
     problem = "that job has ended";
   } else {
-    return FindJob(id.job);
+    return MutableJob(id.job);
   }
   out->push_back(Log{true, absl::StrCat("ignored: ", Describe(worker), " reports ", what, " for ",
                                         Describe(id), ", but ", problem)});
@@ -251,16 +257,17 @@ void CoordinatorCore::OnLoss(const Loss& loss, absl::Time now, Effects* out) {
   out->push_back(Log{true, absl::StrCat("worker ", loss.worker.value(), " is lost: ", loss.reason)});
   if (!loss.status.ok()) out->push_back(CloseSession{loss.session, loss.status});
   if (!loss.occupation.has_value() || loss.occupation->stop_deadline.has_value()) return;
-  JobEntry* entry = FindJob(loss.occupation->id.job);
+  JobEntry* entry = MutableJob(loss.occupation->id.job);
   SDP_CHECK(entry != nullptr && entry->round != nullptr, "a busy worker belongs to an active job");
   Apply(*entry, entry->round->OnLost(loss.occupation->rank, loss.reason, now), now, out);
 }
 
+void CoordinatorCore::UpdateProgress(JobEntry& entry) {
+  entry.job.progress = entry.round->progress();
+  ++entry.progress_version;
+}
+
 void CoordinatorCore::Apply(JobEntry& entry, RoundEffects effects, absl::Time now, Effects* out) {
-  if (entry.round != nullptr) {
-    entry.job.progress = entry.round->progress();
-    ++entry.progress_version;
-  }
   for (RoundEffect& effect : effects) ApplyOne(entry, effect, now, out);
 }
 
@@ -269,36 +276,39 @@ void CoordinatorCore::ApplyOne(JobEntry& entry, RoundEffect& effect, absl::Time 
   if (auto* send = std::get_if<SendTo>(&effect)) {
     SendToMember(entry, *send, out);
   } else if (auto* failed = std::get_if<MemberFailed>(&effect)) {
-    AddEvent(entry, JobEventKind::kWorkerFailed, failed->message, job.plan->members[failed->rank].worker, now,
-             out);
+    const WorkerName& worker = job.plan->members[failed->rank].worker;
+    AddEvent(entry, {JobEventKind::kWorkerFailed, failed->message, worker, job.progress.step}, now, out);
   } else if (std::holds_alternative<AllReady>(effect)) {
     job.start_time = now;
-    TransitionState(entry, JobState::kRunning,
-                    absl::StrCat("all ", CountWorkers(job.plan->world_size()), " are ready"), now, out);
+    TransitionState(entry, JobState::kRunning, "every worker is ready", now, out);
     Apply(entry, entry.round->StartTraining(now), now, out);
   } else if (std::holds_alternative<AllTrained>(effect)) {
-    TransitionState(entry, JobState::kExporting,
-                    absl::StrCat("trained ", job.progress.step, " steps; the workers write the model"), now,
-                    out);
+    TransitionState(
+        entry, JobState::kExporting,
+        absl::StrCat("trained ", Count(job.progress.step, "step"), "; the workers write the model"), now,
+        out);
   } else if (auto* finished = std::get_if<AllFinished>(&effect)) {
     job.exported_files = std::move(finished->exported_files);
-    AddEvent(entry, JobEventKind::kExported, absl::StrJoin(job.exported_files, ", "), WorkerName(), now, out);
+    const std::string files = absl::StrJoin(job.exported_files, ", ");
+    AddEvent(entry, {JobEventKind::kExported, files, WorkerName(), job.progress.step}, now, out);
     EndJob(entry, JobState::kSucceeded,
-           absl::StrCat("exported ", job.exported_files.size(), " files to ", job.spec->output_directory), now,
-           out);
+           absl::StrCat("exported ", Count(job.exported_files.size(), "file"), " to ",
+                        job.spec->output_directory),
+           now, out);
   } else if (auto* round_failed = std::get_if<RoundFailed>(&effect)) {
     StopJob(entry, JobState::kFailing, round_failed->reason, now, out);
   } else if (std::holds_alternative<AllStopped>(effect)) {
     const JobState end = job.state == JobState::kFailing ? JobState::kFailed : JobState::kCancelled;
     EndJob(entry, end, std::string(job.state_reason), now, out);
   } else if (auto* skipped = std::get_if<StepSkipped>(&effect)) {
-    AddEvent(entry, JobEventKind::kStepSkipped,
-             absl::StrCat("step ", skipped->step, " was skipped: the loss or a gradient was not finite"),
-             WorkerName(), now, out);
+    const std::string message =
+        absl::StrCat("step ", skipped->step, " was skipped: the loss or a gradient was not finite");
+    AddEvent(entry, {JobEventKind::kStepSkipped, message, WorkerName(), skipped->step}, now, out);
   } else if (auto* evaluated = std::get_if<Evaluated>(&effect)) {
     job.evaluation = std::move(evaluated->evaluation);
     out->push_back(PersistJob{job});
-    AddEvent(entry, JobEventKind::kEvaluated, Describe(*job.evaluation), WorkerName(), now, out);
+    AddEvent(entry, {JobEventKind::kEvaluated, Describe(*job.evaluation), WorkerName(), job.evaluation->step},
+             now, out);
   } else if (auto* ignored = std::get_if<Ignored>(&effect)) {
     out->push_back(Log{true, absl::StrCat("ignored in jobs/", job.id.value(), ": ", ignored->reason)});
   }
@@ -323,7 +333,7 @@ void CoordinatorCore::StartJob(JobEntry& entry, const std::vector<WorkerName>& w
     member.data_plane_address = worker.data_plane_address;
     members.push_back(member);
   }
-  const std::string who = absl::StrCat(CountWorkers(static_cast<int>(workers.size())), ": ", ListNames(workers));
+  const std::string who = absl::StrCat(Count(workers.size(), "worker"), ": ", ListNames(workers));
   absl::StatusOr<Plan> plan = planner_(*job.spec, std::move(members), id.epoch, /*first_step=*/0);
   if (!plan.ok()) {
     EndJob(entry, JobState::kFailed,
@@ -337,7 +347,7 @@ void CoordinatorCore::StartJob(JobEntry& entry, const std::vector<WorkerName>& w
                        absl::StrCat("works for jobs/", job.id.value()));
   }
   TransitionState(entry, JobState::kPreparing, absl::StrCat("starts on ", who), now, out);
-  AddEvent(entry, JobEventKind::kPlanned, DescribePlan(*job.plan), WorkerName(), now, out);
+  AddEvent(entry, {JobEventKind::kPlanned, DescribePlan(*job.plan)}, now, out);
   Apply(entry, entry.round->Begin(), now, out);
 }
 
@@ -351,6 +361,7 @@ void CoordinatorCore::EndJob(JobEntry& entry, JobState state, const std::string&
                              Effects* out) {
   Job& job = entry.job;
   job.end_time = now;
+  open_.erase(job.number);
   TransitionState(entry, state, reason, now, out);
   if (entry.round == nullptr) return;
   const std::unique_ptr<Round> round = std::move(entry.round);
@@ -360,10 +371,9 @@ void CoordinatorCore::EndJob(JobEntry& entry, JobState state, const std::string&
     if (round->done(rank)) {
       membership_.Release(worker, absl::StrCat("waits for a job; worked for jobs/", job.id.value()));
     } else {
-      membership_.AwaitStop(worker, round->id(),
-                            absl::StrCat("was told to stop working for jobs/", job.id.value(),
-                                         " and has not answered"),
-                            now);
+      membership_.AwaitStop(
+          worker, round->id(),
+          absl::StrCat("was told to stop working for jobs/", job.id.value(), " and has not answered"), now);
     }
   }
 }
@@ -374,40 +384,35 @@ void CoordinatorCore::TransitionState(JobEntry& entry, JobState to, const std::s
   entry.job.state = to;
   entry.job.state_reason = reason;
   out->push_back(PersistJob{entry.job});
-  AddEvent(entry, JobEventKind::kStateChanged, reason, WorkerName(), now, out);
+  AddEvent(entry, {JobEventKind::kStateChanged, reason, WorkerName(), entry.job.progress.step}, now, out);
 }
 
-void CoordinatorCore::AddEvent(JobEntry& entry, JobEventKind kind, std::string message, WorkerName worker,
-                               absl::Time now, Effects* out) {
-  JobEvent event;
+void CoordinatorCore::AddEvent(JobEntry& entry, JobEvent event, absl::Time now, Effects* out) {
   event.time = now;
-  event.kind = kind;
   event.state = entry.job.state;
-  event.message = std::move(message);
-  event.worker = std::move(worker);
-  event.step = entry.job.progress.step;
   out->push_back(PersistEvent{entry.job.id, entry.events.Append(std::move(event))});
 }
 
 void CoordinatorCore::ScheduleQueue(absl::Time now, Effects* out) {
   while (true) {
     std::vector<QueuedJob> queue;
-    for (const auto& [number, entry] : jobs_) {
+    for (int64_t number : open_) {
+      const JobEntry& entry = jobs_.at(number);
       if (entry.job.state != JobState::kQueued) continue;
       const WorkersSpec& workers = entry.job.spec->workers;
       queue.push_back(QueuedJob{entry.job.id, workers.min, workers.max});
     }
     const QueueDecision decision = DecideQueue(queue, membership_.Idle());
     if (decision.start.has_value()) {
-      StartJob(*FindJob(decision.start->id), decision.start->workers, now, out);
+      StartJob(*MutableJob(decision.start->id), decision.start->workers, now, out);
       continue;
     }
     for (const auto& [id, reason] : decision.waits) {
-      JobEntry& entry = *FindJob(id);
+      JobEntry& entry = *MutableJob(id);
       if (entry.job.state_reason == reason) continue;
       entry.job.state_reason = reason;
       out->push_back(PersistJob{entry.job});
-      AddEvent(entry, JobEventKind::kWaiting, reason, WorkerName(), now, out);
+      AddEvent(entry, {JobEventKind::kWaiting, reason}, now, out);
     }
     return;
   }

@@ -4,7 +4,10 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -59,6 +62,8 @@ class CoordinatorCore {
   JobEntry* Expecting(const WorkerRecord& worker, const AssignmentKey& id, const char* what, Effects* out);
   void OnLoss(const Loss& loss, absl::Time now, Effects* out);
 
+  // Takes over the round's progress after a message of a member.
+  void UpdateProgress(JobEntry& entry);
   // Carries out what a round wants.
   void Apply(JobEntry& entry, RoundEffects effects, absl::Time now, Effects* out);
   void ApplyOne(JobEntry& entry, RoundEffect& effect, absl::Time now, Effects* out);
@@ -70,20 +75,19 @@ class CoordinatorCore {
   // Releases the members and ends the job.
   void EndJob(JobEntry& entry, JobState state, const std::string& reason, absl::Time now, Effects* out);
   // The only place where a job's state changes.
-  void TransitionState(JobEntry& entry, JobState to, const std::string& reason, absl::Time now,
-                       Effects* out);
-  void AddEvent(JobEntry& entry, JobEventKind kind, std::string message, WorkerName worker, absl::Time now,
-                Effects* out);
+  void TransitionState(JobEntry& entry, JobState to, const std::string& reason, absl::Time now, Effects* out);
+  void AddEvent(JobEntry& entry, JobEvent event, absl::Time now, Effects* out);
   // Starts what can start and says why the others wait.
   void ScheduleQueue(absl::Time now, Effects* out);
 
-  JobEntry* FindJob(const JobId& id);
+  JobEntry* MutableJob(const JobId& id);
 
   const Timing timing_;
   const Planner planner_;
   Membership membership_;
   int64_t last_number_ = 0;
   std::map<int64_t, JobEntry> jobs_;
+  std::set<int64_t> open_;  // jobs that have not ended
   std::map<JobId, int64_t> numbers_;
   std::map<std::string, int64_t> request_ids_;
 };

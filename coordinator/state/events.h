@@ -50,8 +50,7 @@ struct SessionClosed {
 // Time passes: deadlines are only looked at here. A few times a second.
 struct Tick {};
 
-using Event =
-    std::variant<SubmitJob, CancelJob, RegisterWorker, WorkerMessage, SessionClosed, Tick>;
+using Event = std::variant<SubmitJob, CancelJob, RegisterWorker, WorkerMessage, SessionClosed, Tick>;
 
 // Effects, to be carried out in order: what is persisted comes before what is said.
 struct PersistJob {

@@ -64,9 +64,9 @@ std::string DescribeFingerprintMismatch(
     for (const auto& [worker, shards] : seen) {
       auto found = std::find_if(shards.begin(), shards.end(),
                                 [&path = path](const ShardFingerprint& s) { return s.path == path; });
-      const std::string view =
-          found == shards.end() ? "no such file"
-                                : absl::StrCat(found->bytes, " bytes, hash ", found->sampled_hash);
+      const std::string view = found == shards.end()
+                                   ? "no such file"
+                                   : absl::StrCat(found->bytes, " bytes, hash ", found->sampled_hash);
       views[view].push_back(worker);
     }
     if (views.size() == 1) continue;
@@ -75,8 +75,8 @@ std::string DescribeFingerprintMismatch(
       parts.push_back(
           absl::StrCat(view, " on ", workers.size() == 1 ? "worker " : "workers ", ListNames(workers)));
     }
-    differences.push_back(absl::StrCat("data file ", path, " is not the same on all workers: ",
-                                       absl::StrJoin(parts, "; ")));
+    differences.push_back(
+        absl::StrCat("data file ", path, " is not the same on all workers: ", absl::StrJoin(parts, "; ")));
   }
   return absl::StrJoin(differences, ". ");
 }

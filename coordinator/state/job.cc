@@ -84,10 +84,10 @@ bool IsEnded(JobState state) {
 }
 
 const std::vector<JobState>& AllJobStates() {
-  static const std::vector<JobState>& states = *new std::vector<JobState>{
-      JobState::kQueued,    JobState::kPreparing, JobState::kRunning,
-      JobState::kExporting, JobState::kCancelling, JobState::kFailing,
-      JobState::kSucceeded, JobState::kFailed,    JobState::kCancelled};
+  static const std::vector<JobState>& states =
+      *new std::vector<JobState>{JobState::kQueued,    JobState::kPreparing,  JobState::kRunning,
+                                 JobState::kExporting, JobState::kCancelling, JobState::kFailing,
+                                 JobState::kSucceeded, JobState::kFailed,     JobState::kCancelled};
   return states;
 }
 

@@ -55,13 +55,13 @@ enum class JobEventKind {
 const char* JobEventKindName(JobEventKind kind);
 
 struct JobEvent {
-  int64_t sequence = 0;  // within its job, from 1, without holes
-  absl::Time time;
   JobEventKind kind = JobEventKind::kStateChanged;
-  JobState state = JobState::kQueued;  // after the event
   std::string message;
-  WorkerName worker;  // empty: about the job
+  WorkerName worker = {};  // empty: about the job
   int64_t step = 0;
+  JobState state = JobState::kQueued;  // after the event
+  int64_t sequence = 0;                // within its job, from 1, without holes
+  absl::Time time = {};
 };
 
 // A job's events. The oldest are dropped beyond `capacity`; numbering goes on.

@@ -14,7 +14,9 @@ std::string ListNames(const std::vector<WorkerName>& names, size_t limit) {
   return list;
 }
 
-std::string CountWorkers(int count) { return absl::StrCat(count, count == 1 ? " worker" : " workers"); }
+std::string Count(int64_t count, const std::string& noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
 
 QueueDecision DecideQueue(const std::vector<QueuedJob>& queue, const std::vector<WorkerName>& idle) {
   QueueDecision decision;
@@ -27,7 +29,7 @@ QueueDecision DecideQueue(const std::vector<QueuedJob>& queue, const std::vector
                                : idle.size() == 1 ? absl::StrCat("1 is free: ", ListNames(idle))
                                                   : absl::StrCat(idle.size(), " are free: ", ListNames(idle));
       decision.waits.emplace_back(job.id,
-                                  absl::StrCat("waits for ", CountWorkers(job.min_workers), ", ", free));
+                                  absl::StrCat("waits for ", Count(job.min_workers, "worker"), ", ", free));
     } else {
       const size_t taken = std::min<size_t>(idle.size(), job.max_workers);
       decision.start = QueueDecision::StartJob{job.id, {idle.begin(), idle.begin() + taken}};

@@ -1,6 +1,7 @@
 // Gang start: which queued job starts now, and why the others wait. Stateless.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,6 @@ QueueDecision DecideQueue(const std::vector<QueuedJob>& queue, const std::vector
 // "a, b, c", or "a, b, c and 5 more": at most `limit` names.
 std::string ListNames(const std::vector<WorkerName>& names, size_t limit = 8);
 // "1 worker", "3 workers".
-std::string CountWorkers(int count);
+std::string Count(int64_t count, const std::string& noun);
 
 }  // namespace sdp::coordinator

@@ -30,16 +30,16 @@ Membership::Admission Membership::Register(const Registration& registration, Ses
     const std::string this_process = absl::StrCat("incarnation ", registration.incarnation.value(), " at ",
                                                   registration.data_plane_address);
     if (registration.incarnation < known.incarnation) {
-      admission.status = absl::AbortedError(absl::StrCat("worker ", registration.worker.value(), ": ",
-                                                         known_process, " has taken over from ",
-                                                         this_process));
+      admission.status =
+          absl::AbortedError(absl::StrCat("worker ", registration.worker.value(), ": ", this_process,
+                                          " is older than ", known_process, ", which took over"));
       return admission;
     }
     if (known.state != WorkerState::kLost) {
       if (registration.incarnation != known.incarnation) {
-        admission.status = absl::AlreadyExistsError(absl::StrCat(
-            "two workers are named ", registration.worker.value(), ": ", known_process, " is alive, so ",
-            this_process, " cannot join; give each worker a name of its own"));
+        admission.status = absl::AlreadyExistsError(
+            absl::StrCat("two workers are named ", registration.worker.value(), ": ", known_process,
+                         " is alive, so ", this_process, " cannot join; give each worker a name of its own"));
         return admission;
       }
       admission.replaced =
@@ -110,11 +110,11 @@ std::vector<Loss> Membership::Tick(absl::Time now) {
                             absl::StatusCode::kUnavailable));
     } else if (record.occupation.has_value() && record.occupation->stop_deadline.has_value() &&
                now >= *record.occupation->stop_deadline) {
-      losses.push_back(Lose(record,
-                            absl::StrCat("it did not stop working for jobs/",
-                                         record.occupation->id.job.value(), " within ",
-                                         absl::FormatDuration(kStopTimeout)),
-                            absl::StatusCode::kAborted));
+      losses.push_back(
+          Lose(record,
+               absl::StrCat("it did not stop working for jobs/", record.occupation->id.job.value(),
+                            " within ", absl::FormatDuration(kStopTimeout)),
+               absl::StatusCode::kAborted));
     }
     ++entry;
   }
@@ -150,7 +150,8 @@ void Membership::Release(const WorkerName& name, const std::string& reason) {
 Loss Membership::Lose(WorkerRecord& record, std::string reason, absl::StatusCode code) {
   Loss loss{record.name, record.session, record.occupation, reason, absl::OkStatus()};
   if (code != absl::StatusCode::kOk) {
-    loss.status = absl::Status(code, absl::StrCat("worker ", record.name.value(), " counts as lost: ", reason));
+    loss.status =
+        absl::Status(code, absl::StrCat("worker ", record.name.value(), " counts as lost: ", reason));
   }
   sessions_.erase(record.session);
   record.state = WorkerState::kLost;

@@ -54,10 +54,10 @@ struct AssignmentStatus {
   AssignmentPhase phase = AssignmentPhase::kPreparing;
   int64_t committed_steps = 0;
   bool next_step_ready = false;
-  absl::Status error;                           // for kFailed
-  WorkerName suspected_worker;                  // for kFailed; may be empty
-  std::vector<ShardFingerprint> shards;         // for kReady
-  std::vector<std::string> exported_files;      // for kFinished
+  absl::Status error;                       // for kFailed
+  WorkerName suspected_worker;              // for kFailed; may be empty
+  std::vector<ShardFingerprint> shards;     // for kReady
+  std::vector<std::string> exported_files;  // for kFinished
 };
 
 struct WorkerCapacity {

@@ -97,9 +97,8 @@ RoundEffects Round::OnStatus(Rank rank, const AssignmentStatus& status, absl::Ti
     problem = absl::FailedPreconditionError(
         absl::StrCat("it reported ", PhaseName(status.phase), " before it was told to start"));
   } else if (echoes && status.plan_digest != plan_->digest) {
-    problem = absl::FailedPreconditionError(absl::StrCat("it follows another plan: digest '",
-                                                         status.plan_digest, "' instead of '",
-                                                         plan_->digest, "'"));
+    problem = absl::FailedPreconditionError(absl::StrCat(
+        "it follows another plan: digest '", status.plan_digest, "' instead of '", plan_->digest, "'"));
   }
   if (!problem.ok() && !Failing()) {
     // Its phase stays as it was: it still has to be aborted.
@@ -132,6 +131,12 @@ RoundEffects Round::OnStepReport(Rank rank, const StepReport& report, absl::Time
   }
   const ProgressTracker::Update update = progress_.Add(rank, report, now);
   if (update.moved) last_progress_ = now;
+  const AssignmentPhase implied =
+      report.phase == StepPhase::kExport ? AssignmentPhase::kExporting : AssignmentPhase::kRunning;
+  if (members_[rank].phase < implied) {
+    members_[rank].phase = implied;
+    Advance(&effects);
+  }
   for (int64_t step : update.skipped) effects.push_back(StepSkipped{step});
   if (!Failing() && progress_.consecutive_skipped() >= kMaxConsecutiveSkipped) {
     effects.push_back(RoundFailed{absl::StrCat(
@@ -182,9 +187,9 @@ RoundEffects Round::OnRendezvous(Rank rank, const Rendezvous& rendezvous, absl::
   }
   Hear(rank, &effects);
   if (rendezvous.address.size() > kMaxRendezvousBytes) {
-    const absl::Status error = absl::ResourceExhaustedError(
-        absl::StrCat("its rendezvous address has ", rendezvous.address.size(), " bytes; at most ",
-                     kMaxRendezvousBytes, " are relayed"));
+    const absl::Status error =
+        absl::ResourceExhaustedError(absl::StrCat("its rendezvous address has ", rendezvous.address.size(),
+                                                  " bytes; at most ", kMaxRendezvousBytes, " are relayed"));
     AddEvidence({NameOf(rank), /*lost=*/false, error, WorkerName()}, rank, now, &effects);
     return effects;
   }
@@ -307,9 +312,9 @@ void Round::CheckStopped(absl::Time now, RoundEffects* effects) {
 
 void Round::CheckDeadlines(absl::Time now, RoundEffects* effects) const {
   if (stage_ == Stage::kPreparing && now >= prepare_deadline_) {
-    effects->push_back(RoundFailed{absl::StrCat("not all workers were ready within ",
-                                                absl::FormatDuration(timing_.prepare_timeout), ": ",
-                                                DescribeUnready())});
+    effects->push_back(
+        RoundFailed{absl::StrCat("not all workers were ready within ",
+                                 absl::FormatDuration(timing_.prepare_timeout), ": ", DescribeUnready())});
   } else if ((stage_ == Stage::kTraining || stage_ == Stage::kExporting) &&
              now - last_progress_ >= ProgressTimeout()) {
     effects->push_back(RoundFailed{absl::StrCat("no progress for ", absl::FormatDuration(ProgressTimeout()),
@@ -351,8 +356,8 @@ std::string Round::DescribeLaggards() const {
   for (const auto& [position, names] : positions) {
     const auto& [phase, step, step_phase] = position;
     const std::string what = phase == AssignmentPhase::kRunning ? PhaseName(step_phase) : PhaseName(phase);
-    parts.push_back(absl::StrCat(names.size() == 1 ? "worker " : "workers ", ListNames(names), " at step ",
-                                 step, " (", what, ")"));
+    parts.push_back(absl::StrCat(names.size() == 1 ? "worker " : "workers ", ListNames(names),
+                                 names.size() == 1 ? " is" : " are", " at step ", step, " (", what, ")"));
   }
   if (parts.size() == 1) return parts[0];
   return absl::StrCat(parts[0], " while ", absl::StrJoin(parts.begin() + 1, parts.end(), ", "));

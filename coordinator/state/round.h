@@ -37,8 +37,8 @@ struct MemberFailed {  // for the job's events; the decision follows as RoundFai
   Rank rank = 0;
   std::string message;
 };
-struct AllReady {};     // answer with StartTraining
-struct AllTrained {};   // every member writes the model, or has done so
+struct AllReady {};    // answer with StartTraining
+struct AllTrained {};  // every member writes the model, or has done so
 struct AllFinished {
   std::vector<std::string> exported_files;
 };
@@ -128,7 +128,7 @@ class Round {
   std::vector<FailureEvidence> evidence_;
   absl::Time first_evidence_;
   absl::Time stop_time_;
-  std::map<Rank, std::string> addresses_;                          // rendezvous, while preparing
+  std::map<Rank, std::string> addresses_;                            // rendezvous, while preparing
   std::map<int64_t, std::map<Rank, EvaluationReport>> evaluations_;  // by step, until all have reported
 };
 
