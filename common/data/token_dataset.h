@@ -1,4 +1,5 @@
-// Token shards, memory-mapped, as a list of training sequences.
+// Token shards as a list of training sequences. The tokens stay in the files and the system's page cache,
+// which the workers of a host share.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class TokenDataset {
   // Number of sequences.
   virtual int64_t sequences() const = 0;
   // Copies sequence `index` (in [0, sequences())) to `tokens` (size seq_len + 1). INVALID_ARGUMENT: a token
-  // is not below the vocabulary; names the file and the token's position.
+  // is not below the vocabulary; names the file and the token's position. DATA_LOSS: the file was truncated
+  // since it was opened.
   virtual absl::Status Read(int64_t index, absl::Span<int64_t> tokens) const = 0;
   virtual const std::vector<ShardFingerprint>& fingerprints() const = 0;
 };
