@@ -25,8 +25,8 @@ struct Scenario {
   Plan plan;
 };
 
-// Components of up to three slices of random sizes, each held by a random set of ranks, the first and the last
-// by all; neighbours with the same holders share buckets up to a random size.
+// Components of up to three slices of random sizes, each held by a random set of ranks, the first and the
+// last by all; neighbours with the same holders share buckets up to a random size.
 Scenario RandomScenario(uint64_t seed) {
   Random random(seed);
   Scenario scenario;

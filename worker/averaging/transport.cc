@@ -43,18 +43,18 @@ void Transport::OnParting(Rank peer, Parting parting, absl::Status why) {
       FailLocked(PeerGone(peer, why.message()));
       return;
     case Parting::kFailed:
-      if (failure_.ok()) failure_came_from_peer_ = true;  // who has told everyone
-      const absl::StatusCode code = why.code() == absl::StatusCode::kDeadlineExceeded
-                                        ? absl::StatusCode::kDeadlineExceeded
-                                        : absl::StatusCode::kUnavailable;
-      FailLocked(absl::Status(code, absl::StrCat("rank ", peer, " reports: ", why.message())));
+      if (failure_.ok()) failure_is_reported_ = true;
+      FailLocked(std::move(why));
       return;
   }
 }
 
 absl::Status Transport::LastWord() const {
   absl::MutexLock lock(&mutex_);
-  return failure_came_from_peer_ ? absl::OkStatus() : failure_;
+  if (failure_.ok() || failure_is_reported_) return failure_;
+  const absl::StatusCode code = absl::IsDeadlineExceeded(failure_) ? absl::StatusCode::kDeadlineExceeded
+                                                                   : absl::StatusCode::kUnavailable;
+  return absl::Status(code, absl::StrCat("rank ", rank_, " reports: ", failure_.message()));
 }
 
 absl::Status Transport::Obstacle(Rank peer) const {

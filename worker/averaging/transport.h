@@ -67,10 +67,12 @@ class Transport {
   // Wakes the blocked Wait call, if there is one.
   virtual void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
 
-  // Records how a peer went. `why` is the peer's own word for kFailed.
+  // Records how a peer went. For kFailed, `why` is its LastWord.
   void OnParting(Rank peer, Parting parting, absl::Status why) ABSL_LOCKS_EXCLUDED(mutex_);
-  // What Close tells the peers: OK for a plain farewell.
+  // What Close tells the peers: OK for a plain farewell, otherwise why this rank failed. A failure that a
+  // peer has reported is passed on as it is: whoever hears of it first must learn the cause.
   absl::Status LastWord() const ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status FailureLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return failure_; }
   // What an operation that needs `peer` fails with now; OK when it can go on.
   absl::Status Obstacle(Rank peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -83,7 +85,7 @@ class Transport {
 
   const Rank rank_;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
-  bool failure_came_from_peer_ ABSL_GUARDED_BY(mutex_) = false;
+  bool failure_is_reported_ ABSL_GUARDED_BY(mutex_) = false;  // by a peer, and says by which
   std::vector<bool> left_ ABSL_GUARDED_BY(mutex_);
 };
 
