@@ -83,6 +83,12 @@ inline constexpr GaugeMetric kJobLearningRate("sdp_job_learning_rate", kJobLabel
 inline constexpr GaugeMetric kJobGradientNorm(
     "sdp_job_gradient_norm", kJobLabels,
     "Global L2 norm of the averaged gradient before clipping, in the last committed step.");
+inline constexpr GaugeMetric kJobTokensPerSecond("sdp_job_tokens_per_second", kJobLabels,
+                                                 "Tokens trained on per second, over the last seconds.");
+inline constexpr GaugeMetric kJobStepSeconds("sdp_job_step_seconds", kJobLabels,
+                                             "Median time of a step, over the last steps.");
+inline constexpr GaugeMetric kJobTensorPeakBytes(
+    "sdp_job_tensor_peak_bytes", kJobLabels, "The largest peak of tensor memory of any worker of the job.");
 inline constexpr GaugeMetric kJobActiveRatio(
     "sdp_job_active_ratio", kJobLabels,
     "Share of the maskable components that a worker holds, on average (C).");
@@ -151,6 +157,9 @@ inline constexpr const Metric* kTable[] = {
     &kJobValidationLoss,
     &kJobLearningRate,
     &kJobGradientNorm,
+    &kJobTokensPerSecond,
+    &kJobStepSeconds,
+    &kJobTensorPeakBytes,
     &kJobActiveRatio,
     &kJobSpectralGap,
     &kJobSpectralGapBound,
