@@ -44,6 +44,7 @@ inline constexpr const char* kJobHoldersLabels[] = {"job_id", "holders"};
 inline constexpr const char* kStateLabels[] = {"state"};
 inline constexpr const char* kRpcLabels[] = {"method", "code"};
 inline constexpr const char* kBuildLabels[] = {"role", "version"};
+inline constexpr const char* kWorkerLabels[] = {"worker"};
 
 // A phase of a step lasts from well under a millisecond (commit, small model) to minutes.
 inline constexpr double kPhaseBuckets[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
@@ -108,6 +109,8 @@ inline constexpr GaugeMetric kJobCoverageMinimum("sdp_job_coverage_minimum", kJo
                                                  "Fewest holders of any component in the plan.");
 
 // Worker.
+inline constexpr GaugeMetric kWorkerInfo("sdp_worker_info", kWorkerLabels,
+                                         "Always 1; the label is the worker's name in the cluster.");
 inline constexpr HistogramMetric kWorkerStepPhaseSeconds(
     "sdp_worker_step_phase_seconds", kJobPhaseLabels, kPhaseBuckets,
     "Time of one step by phase: data, forward, backward, average_wait, commit or update.");
@@ -166,6 +169,7 @@ inline constexpr const Metric* kTable[] = {
     &kJobSpectralGapWithShared,
     &kJobMaskingError,
     &kJobCoverageMinimum,
+    &kWorkerInfo,
     &kWorkerStepPhaseSeconds,
     &kWorkerSteps,
     &kWorkerTokens,
