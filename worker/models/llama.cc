@@ -108,9 +108,8 @@ at::Tensor LlamaModel::Logits(const at::Tensor& norm, const at::Tensor& weight,
 
 LlamaBlock LlamaModel::BlockOf(const std::vector<at::Tensor>& slices, int layer) const {
   const BlockSlices& at = blocks_[layer];
-  return {slices[at.input_norm], slices[at.query], slices[at.key],
-          slices[at.value],      slices[at.output], slices[at.attention_norm],
-          slices[at.gate],       slices[at.up],     slices[at.down]};
+  return {slices[at.input_norm],     slices[at.query], slices[at.key], slices[at.value], slices[at.output],
+          slices[at.attention_norm], slices[at.gate],  slices[at.up],  slices[at.down]};
 }
 
 std::unique_ptr<Model> MakeModel(const LlamaSpec& spec, const ParameterTable& table) {

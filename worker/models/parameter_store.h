@@ -8,15 +8,9 @@
 #include "absl/types/span.h"
 #include "common/model/parameter_table.h"
 #include "common/model/plan.h"
+#include "worker/models/decay_segment.h"
 
 namespace sdp {
-
-// A run of elements of a bucket that weight decay treats alike.
-struct DecaySegment {
-  int64_t begin = 0;
-  int64_t end = 0;
-  bool decayed = false;
-};
 
 // One held bucket of the plan: flat float32 tensors of Bucket::elements values, in the order of its slices.
 struct FlatBucket {
