@@ -26,8 +26,7 @@ AdamWUpdate MakeAdamWUpdate(const AdamWSpec& spec, double learning_rate, int64_t
   result.beta2 = static_cast<float>(spec.beta2);
   result.one_minus_beta2 = static_cast<float>(1 - spec.beta2);
   result.step_size = static_cast<float>(learning_rate / (1 - IntegerPower(spec.beta1, update)));
-  result.inverse_sqrt_correction =
-      static_cast<float>(1 / std::sqrt(1 - IntegerPower(spec.beta2, update)));
+  result.inverse_sqrt_correction = static_cast<float>(1 / std::sqrt(1 - IntegerPower(spec.beta2, update)));
   result.eps = static_cast<float>(spec.eps);
   result.decay = static_cast<float>(learning_rate * spec.weight_decay);
   return result;

@@ -1,0 +1,159 @@
+#include "worker/training/full_model.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ATen/core/Tensor.h"
+#include "ATen/core/grad_mode.h"
+#include "ATen/ops/empty.h"
+#include "common/base/status_macros.h"
+#include "worker/models/model.h"
+#include "worker/models/parameter_store.h"
+#include "worker/models/torch_status.h"
+#include "worker/training/token_tensors.h"
+
+namespace sdp {
+namespace {
+
+// Brings components that this rank does not hold, one ahead of the one in use.
+class ComponentStream {
+ public:
+  ComponentStream(const ParameterTable& table, const Plan& plan, Rank rank, const Subnetwork& subnetwork,
+                  Communicator& world)
+      : table_(table), plan_(plan), rank_(rank), subnetwork_(subnetwork), world_(world) {
+    places_.resize(table.slices.size());
+    for (size_t bucket = 0; bucket < plan.buckets.size(); ++bucket) {
+      int64_t begin = 0;
+      for (const int slice : plan.buckets[bucket].slices) {
+        places_[slice] = {static_cast<int>(bucket), begin};
+        begin += table.slices[slice].elements;
+      }
+    }
+    for (const Component& component : table.components) {
+      if (IsStreamed(component)) largest_ = std::max(largest_, component.elements);
+    }
+  }
+
+  ~ComponentStream() {
+    // The buffers must outlive their collectives. After an error these have failed as well, and say no more.
+    for (Slot& slot : slots_) {
+      for (auto& work : slot.works) work->Wait().IgnoreError();
+    }
+  }
+
+  // Begins the broadcast of a component; at most two are under way.
+  void Start(int component) {
+    Slot& slot = SlotOf(component);
+    slot.slices = subnetwork_.store().leaves();
+    slot.works.clear();
+    const Component& streamed = table_.components[component];
+    if (!IsStreamed(streamed)) return;
+    const bool held = plan_.Holds(rank_, streamed);
+    if (!slot.buffer.defined()) slot.buffer = at::empty({largest_}, at::kFloat);
+    const int root = plan_.Provider(table_, component);
+    int64_t offset = 0;  // in the buffer
+    for (int slice = streamed.first_slice; slice < streamed.end_slice;) {
+      // Slices that lie side by side in the provider's bucket travel together.
+      const int first = slice;
+      int64_t elements = 0;
+      do {
+        if (!held) slot.slices[slice] = View(slot.buffer, offset + elements, slice);
+        elements += table_.slices[slice].elements;
+        ++slice;
+      } while (slice < streamed.end_slice && places_[slice].bucket == places_[first].bucket &&
+               places_[slice].begin == places_[first].begin + elements);
+      absl::Span<float> data = rank_ == root
+                                   ? absl::MakeSpan(subnetwork_.slice(first).parameters.data(), elements)
+                                   : Values(slot.buffer).subspan(offset, elements);
+      slot.works.push_back(world_.Broadcast(data, root));
+      offset += elements;
+    }
+  }
+
+  // Waits for a started component. The tensors by slice that it runs with, until the next but one is started.
+  absl::StatusOr<const std::vector<at::Tensor>*> Finish(int component) {
+    Slot& slot = SlotOf(component);
+    for (auto& work : slot.works) SDP_RETURN_IF_ERROR(work->Wait());
+    slot.works.clear();
+    return &slot.slices;
+  }
+
+ private:
+  struct Slot {
+    at::Tensor buffer;
+    std::vector<at::Tensor> slices;
+    std::vector<std::unique_ptr<Work>> works;
+  };
+
+  bool IsStreamed(const Component& component) const {
+    return !component.shared() &&
+           static_cast<int>(plan_.mask.Holders(component.mask_column).size()) < plan_.world_size();
+  }
+  Slot& SlotOf(int component) { return slots_[component % 2]; }
+  at::Tensor View(const at::Tensor& buffer, int64_t begin, int slice) const {
+    const Slice& range = table_.slices[slice];
+    return buffer.narrow(0, begin, range.elements).view(table_.parameters[range.parameter].shape);
+  }
+
+  const ParameterTable& table_;
+  const Plan& plan_;
+  const Rank rank_;
+  const Subnetwork& subnetwork_;
+  Communicator& world_;
+  std::vector<ParameterStore::Place> places_;  // by slice, of the plan's buckets
+  int64_t largest_ = 0;                        // elements of the largest streamed component
+  Slot slots_[2];
+};
+
+// Sum of the rows' cross entropies. Every rank runs the same components in the same order, also with no rows.
+absl::StatusOr<double> RunChunk(const ParameterTable& table, const Subnetwork& subnetwork,
+                                const TokenRows& rows, int batch_rows, ComponentStream& stream) {
+  std::vector<Batch> batches;
+  for (int begin = 0; begin < rows.rows; begin += batch_rows) {
+    batches.push_back(BatchOf(rows.Part(begin, std::min(batch_rows, rows.rows - begin))));
+  }
+  std::vector<at::Tensor> hidden(batches.size());
+  const int components = static_cast<int>(table.components.size());
+  stream.Start(0);
+  for (int component = 0; component < components; ++component) {
+    if (component + 1 < components) stream.Start(component + 1);
+    SDP_ASSIGN_OR_RETURN(const std::vector<at::Tensor>* slices, stream.Finish(component));
+    for (size_t i = 0; i < batches.size(); ++i) {
+      hidden[i] = subnetwork.model().Run(component, *slices, batches[i], hidden[i]);
+    }
+  }
+  double sum = 0;
+  for (const at::Tensor& loss : hidden) sum += loss.item<double>();
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<double> FullModelLoss(const ParameterTable& table, const Plan& plan, Rank rank,
+                                     const Subnetwork& subnetwork, SampleReader& validation,
+                                     absl::Span<const int64_t> indices, const FullModelOptions& options,
+                                     Communicator& world) {
+  return CatchTorchErrors("evaluation of the full model", [&]() -> absl::StatusOr<double> {
+    const at::NoGradGuard no_grad;
+    const int64_t total = static_cast<int64_t>(indices.size());
+    const Chunk share = ChunkOf(total, world.size(), rank);
+    const int64_t largest_share = (total + world.size() - 1) / world.size();
+    ComponentStream stream(table, plan, rank, subnetwork, world);
+    double sums[2] = {0, 0};  // cross entropy, tokens
+    for (int64_t done = 0; done < largest_share; done += options.chunk_rows) {
+      const int64_t begin = std::min(share.begin + done, share.end);
+      const int64_t end = std::min(begin + options.chunk_rows, share.end);
+      SDP_RETURN_IF_ERROR(validation.Read(indices.subspan(begin, end - begin)));
+      const TokenRows rows = validation.rows();
+      SDP_ASSIGN_OR_RETURN(const double sum, RunChunk(table, subnetwork, rows, options.batch_rows, stream));
+      sums[0] += sum;
+      sums[1] += static_cast<double>(rows.inputs.size());
+    }
+    SDP_RETURN_IF_ERROR(world.AllReduceSmall(absl::MakeSpan(sums))->Wait());
+    return sums[0] / sums[1];
+  });
+}
+
+}  // namespace sdp
