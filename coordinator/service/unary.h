@@ -10,6 +10,7 @@
 #include "common/metrics/registry.h"
 #include "common/rpc/status.h"
 #include "coordinator/service/core_runner.h"
+#include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 
 namespace sdp::coordinator {
