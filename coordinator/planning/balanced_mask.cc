@@ -20,10 +20,13 @@ namespace {
 // Multiply-adds of one search, roughly: half a second at most.
 constexpr int64_t kWork = 500'000'000;
 constexpr int64_t kRestarts = 32;
+// Per restart: at most so many, and fewer for small masks.
 constexpr int64_t kAnnealMoves = 20'000;
+constexpr int64_t kAnnealMovesPerEntry = 200;
 constexpr int64_t kPolishSteps = 300;
-// Gaps that differ by less are equal.
-constexpr double kSameGap = 1e-9;
+constexpr int64_t kPolishStepsPerEntry = 10;
+// Gaps are compared in units of this: what differs less is rounding.
+constexpr double kGapUnit = 1e-9;
 
 std::vector<int> ShuffledRange(int size, Random& random) {
   std::vector<int> range(size);
@@ -82,23 +85,47 @@ void Connect(Mask& mask) {
 
 struct Candidate {
   Mask mask;
-  double gap = 0;
+  int64_t gap = 0;    // in kGapUnit
+  int64_t bound = 0;  // of the gap, likewise
   int distinct_rows = 0;
 };
 
 bool Better(const Candidate& a, const Candidate& b) {
-  if (std::abs(a.gap - b.gap) > kSameGap) return a.gap > b.gap;
-  return a.distinct_rows > b.distinct_rows;
+  return std::make_pair(a.gap, a.distinct_rows) > std::make_pair(b.gap, b.distinct_rows);
 }
 
 Candidate Judge(Mask mask, const std::vector<double>& sizes) {
   Connect(mask);
   Candidate candidate;
-  candidate.gap = SpectralGap(mask, sizes);
+  candidate.gap = std::llround(SpectralGap(mask, sizes) / kGapUnit);
+  candidate.bound = std::llround(SpectralGapBound(mask, sizes) / kGapUnit);
   const std::vector<std::string> rows = mask.Rows();
   candidate.distinct_rows = static_cast<int>(std::set<std::string>(rows.begin(), rows.end()).size());
   candidate.mask = std::move(mask);
   return candidate;
+}
+
+// How much of everything kWork allows.
+struct Effort {
+  int64_t anneal_moves = 0;  // per restart
+  int64_t restarts = 0;
+  int64_t polish_steps = 0;        // per polished restart
+  int64_t total_polish_steps = 0;  // over all
+};
+
+Effort PlanEffort(int workers, int columns, int64_t holdings) {
+  const int64_t entries = int64_t{workers} * columns;
+  const int64_t move_work = AnnealMoveWork(workers, holdings, columns);
+  const int64_t step_work = PolishStepWork(workers, columns);
+  Effort effort;
+  effort.anneal_moves = std::clamp(kWork / 2 / kRestarts / move_work, int64_t{1},
+                                   std::min(kAnnealMoves, kAnnealMovesPerEntry * entries));
+  const int64_t restart_work = AnnealSetUpWork(workers, holdings, columns) + effort.anneal_moves * move_work +
+                               step_work;  // the last is for judging the result
+  effort.restarts = std::clamp(kWork / 2 / restart_work, int64_t{1}, kRestarts);
+  effort.polish_steps = std::min(kPolishSteps, kPolishStepsPerEntry * entries);
+  effort.total_polish_steps = std::max(int64_t{0}, (kWork - effort.restarts * restart_work) / step_work);
+  return effort;
 }
 
 }  // namespace
@@ -126,28 +153,23 @@ Mask BalancedMask(int workers, const std::vector<double>& sizes, int64_t holding
   for (double& size : scaled) size *= columns / total;
 
   // At most half of the work goes into annealing from several starts, the rest into polishing, best first.
-  const int64_t move_work = AnnealMoveWork(workers, holdings, columns);
-  const int64_t moves = std::clamp(kWork / 2 / kRestarts / move_work, int64_t{1}, kAnnealMoves);
-  const int64_t start_work = AnnealSetUpWork(workers, holdings, columns) + moves * move_work +
-                             PolishStepWork(workers, columns);  // to judge the result
-  const int64_t restarts = std::clamp(kWork / 2 / start_work, int64_t{1}, kRestarts);
+  const Effort effort = PlanEffort(workers, columns, holdings);
   Random random(MixBits(seed));
   std::vector<Candidate> candidates;
-  for (int64_t i = 0; i < restarts; ++i) {
+  for (int64_t i = 0; i < effort.restarts; ++i) {
     Mask start = BalancedStart(workers, columns, holdings, random);
     Connect(start);
     MaskState state(std::move(start), scaled);
-    AnnealOverlaps(state, moves, random);
+    AnnealOverlaps(state, effort.anneal_moves, random);
     candidates.push_back(Judge(state.mask(), scaled));
   }
   std::stable_sort(candidates.begin(), candidates.end(), Better);
 
   Candidate best = candidates[0];
-  int64_t steps_left = (kWork - restarts * start_work) / PolishStepWork(workers, columns);
+  int64_t steps_left = effort.total_polish_steps;
   for (const Candidate& candidate : candidates) {
-    if (best.gap >= SpectralGapBound(best.mask, scaled) - kSameGap) break;
-    const int64_t steps = std::min(steps_left, kPolishSteps);
-    if (steps == 0) break;
+    const int64_t steps = std::min(steps_left, effort.polish_steps);
+    if (steps == 0 || best.gap >= best.bound) break;
     steps_left -= steps;
     MaskState state(candidate.mask, scaled);
     PolishGap(state, steps, random);
