@@ -70,15 +70,14 @@ class TableBuilder {
   ParameterTable table_;
 };
 
-// Matrix products count in full: every weight once per token, and for attention the whole row of T scores
-// and T weighted values, because the dense implementation computes masked positions too. Element-wise work is
-// left out.
+// Matrix products count in full: every weight once per token. Attention counts the causal half, (T + 1) / 2
+// positions per token for scores and as many for weighted values: the fused kernel skips masked positions,
+// but for at most one block of queries. Element-wise work is left out.
 //
-// Activations are what automatic differentiation keeps in float32, an estimate: for each of the two norms its
-// input, the normalised input and its output (6 hidden); queries before and after rotation and the attention
-// output (3 hidden); keys before and after rotation and values (3 kv); the copies of keys and values for all
-// heads when they are grouped (2 hidden); the attention weights (heads x T); and of the feed-forward layer
-// gate, its SiLU, up and their product (4 ffn).
+// Activations are what automatic differentiation keeps in float32: for each of the two norms its input, the
+// normalised input and its output (6 hidden); rotated queries and the attention output (2 hidden); rotated
+// keys and values (2 kv); the log-sum of each head's scores, because the fused kernel keeps no T x T weights;
+// and of the feed-forward layer gate, its SiLU, up and their product (4 ffn).
 void AddBlock(TableBuilder& table, const LlamaSpec& spec, int layer) {
   const int64_t hidden = spec.hidden;
   const int64_t kv = static_cast<int64_t>(spec.kv_heads) * spec.head_dim();
@@ -99,9 +98,7 @@ void AddBlock(TableBuilder& table, const LlamaSpec& spec, int layer) {
   table.AddWeight(prefix + "mlp.down_proj.weight", hidden, ffn, residual_std);
 
   const double h = spec.hidden, k = static_cast<double>(kv), f = spec.ffn, t = spec.seq_len;
-  const double grouped = spec.kv_heads == spec.heads ? 0.0 : 2.0 * h;
-  table.SetCosts(2 * h * h + 2 * h * k + 3 * h * f + 2 * t * h,
-                 9 * h + 3 * k + grouped + spec.heads * t + 4 * f);
+  table.SetCosts(2 * h * h + 2 * h * k + 3 * h * f + (t + 1) * h, 8 * h + 2 * k + spec.heads + 4 * f);
 }
 
 }  // namespace
@@ -118,8 +115,8 @@ ParameterTable MakeParameterTable(const LlamaSpec& spec) {
   table.AddNorm("model.norm.weight", spec.hidden);
   if (!spec.tied_embeddings) table.AddWeight("lm_head.weight", spec.vocab, spec.hidden);
   const double h = spec.hidden, v = spec.vocab;
-  // Tied or not, the logits are computed. Kept: the norm as in a block, the logits and their log-softmax.
-  table.SetCosts(h * v, 3 * h + 2 * v);
+  // Tied or not, the logits are computed. Kept: the norm as in a block, and the logarithms of the softmax.
+  table.SetCosts(h * v, 3 * h + v);
   return std::move(table).Take();
 }
 

@@ -132,21 +132,17 @@ TEST(ParameterTableTest, MaskColumnsFollowTheBlocks) {
 TEST(ParameterTableTest, FlopsByHand) {
   const ParameterTable table = MakeParameterTable(SmallSpec());
   EXPECT_DOUBLE_EQ(table.components[0].flops_per_token, 0);
-  // 6 per weight of a matrix, and 12 x 32 tokens x 16 hidden for attention.
-  EXPECT_DOUBLE_EQ(table.components[1].flops_per_token, 6.0 * (kBlockElements - 32) + 12 * 32 * 16);
+  // 6 per weight of a matrix; for attention 6 x 2 x 16 hidden x (32 + 1) / 2 positions.
+  EXPECT_DOUBLE_EQ(table.components[1].flops_per_token, 6.0 * (kBlockElements - 32) + 6 * 33 * 16);
   EXPECT_DOUBLE_EQ(table.components[4].flops_per_token, 6.0 * 800);
 }
 
 TEST(ParameterTableTest, ActivationsByHand) {
-  LlamaSpec spec = SmallSpec();
-  // 9 hidden + 3 kv + 2 hidden for grouped heads + heads x T + 4 ffn, in bytes.
-  EXPECT_DOUBLE_EQ(MakeParameterTable(spec).components[1].activation_bytes_per_token,
-                   4.0 * (9 * 16 + 3 * 8 + 2 * 16 + 4 * 32 + 4 * 24));
-  spec.kv_heads = 4;
-  EXPECT_DOUBLE_EQ(MakeParameterTable(spec).components[1].activation_bytes_per_token,
-                   4.0 * (9 * 16 + 3 * 16 + 4 * 32 + 4 * 24));
-  EXPECT_DOUBLE_EQ(MakeParameterTable(spec).components[4].activation_bytes_per_token,
-                   4.0 * (3 * 16 + 2 * 50));
+  const ParameterTable table = MakeParameterTable(SmallSpec());
+  // 8 hidden + 2 kv + heads + 4 ffn floats.
+  EXPECT_DOUBLE_EQ(table.components[1].activation_bytes_per_token, 4.0 * (8 * 16 + 2 * 8 + 4 + 4 * 24));
+  EXPECT_DOUBLE_EQ(table.components[4].activation_bytes_per_token, 4.0 * (3 * 16 + 50));
+  EXPECT_DOUBLE_EQ(table.components[0].activation_bytes_per_token, 8.0);  // a 64-bit index
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(PlanCostsTest, WorkersByHand) {
     // One block of the two is shared with the other worker: 2 (2-1)/2 x 4 bytes of it and of the shared part.
     EXPECT_EQ(worker.bytes_per_step, 4 * (kShared + kBlock));
   }
-  const double block_flops = 6.0 * (kBlock - 32) + 12 * 8 * 16;
+  const double block_flops = 6.0 * (kBlock - 32) + 6 * 9 * 16;
   const double flops_per_token = 2 * block_flops + 6.0 * 800;
   EXPECT_DOUBLE_EQ(summary.workers[0].flops_per_step, 3 * 8 * flops_per_token);  // 3 of 5 sequences
   EXPECT_DOUBLE_EQ(summary.workers[1].flops_per_step, 2 * 8 * flops_per_token);
