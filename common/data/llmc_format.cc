@@ -88,8 +88,9 @@ absl::StatusOr<TokenLayout> ReadLlmcLayout(const RandomAccessFile& file) {
     return ShardError(file, absl::StrCat("unknown version ", version, " of llm.c's ", variant->name,
                                          " layout; known is ", variant->version));
   }
-  if (tokens < 1)
+  if (tokens < 1) {
     return ShardError(file, absl::StrCat("the header says ", tokens, " tokens; it must be 1 or more"));
+  }
   const TokenLayout layout{sizeof(header), tokens, variant->token_bytes};
   SDP_RETURN_IF_ERROR(CheckShardSize(file, layout));
   return layout;

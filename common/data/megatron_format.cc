@@ -37,17 +37,15 @@ absl::string_view BytesOf(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
 
-// Calls visit(i, value) for the `count` values that lie at `offset`, until it returns an error.
-template <typename T, typename Visit>
-absl::Status ForEach(const RandomAccessFile& file, int64_t offset, int64_t count, const Visit& visit) {
-  std::vector<T> values(std::min<int64_t>(count, 8192));
-  for (int64_t first = 0; first < count; first += values.size()) {
-    values.resize(std::min<int64_t>(values.size(), count - first));
-    char* const bytes = reinterpret_cast<char*>(values.data());
-    SDP_RETURN_IF_ERROR(file.Read(offset + first * sizeof(T), {bytes, values.size() * sizeof(T)}));
-    for (size_t i = 0; i < values.size(); ++i) SDP_RETURN_IF_ERROR(visit(first + i, values[i]));
-  }
-  return absl::OkStatus();
+// Elements of an index's array that are read at a time.
+constexpr int64_t kPiece = 8192;
+
+// The `count` values that lie at `offset`.
+template <typename T>
+absl::StatusOr<std::vector<T>> ReadArray(const RandomAccessFile& file, int64_t offset, int64_t count) {
+  std::vector<T> values(count);
+  SDP_RETURN_IF_ERROR(file.Read(offset, {reinterpret_cast<char*>(values.data()), count * sizeof(T)}));
+  return values;
 }
 
 absl::StatusOr<IndexHeader> ReadHeader(const RandomAccessFile& index) {
@@ -82,50 +80,54 @@ absl::StatusOr<IndexHeader> ReadHeader(const RandomAccessFile& index) {
   return header;
 }
 
-// Checks that sequences follow each other without holes and documents are ascending ranges of sequences;
-// returns the number of tokens.
+// Number of tokens. Checks that the sequences follow each other without holes.
 absl::StatusOr<int64_t> CountTokens(const RandomAccessFile& index, const IndexHeader& header,
                                     int token_bytes) {
   const int64_t sequences = header.sequences;
   const int64_t lengths_at = sizeof(header);
   const int64_t offsets_at = lengths_at + sequences * static_cast<int64_t>(sizeof(int32_t));
-  const int64_t bounds_at = offsets_at + sequences * static_cast<int64_t>(sizeof(int64_t));
-
-  // An offset is that of the tokens before it, so both arrays are walked together, in pieces.
   int64_t tokens = 0;
-  constexpr int64_t kPiece = 8192;
-  std::vector<int64_t> offsets;
   for (int64_t first = 0; first < sequences; first += kPiece) {
     const int64_t count = std::min(kPiece, sequences - first);
-    offsets.clear();
-    SDP_RETURN_IF_ERROR(
-        ForEach<int64_t>(index, offsets_at + first * sizeof(int64_t), count, [&](int64_t, int64_t offset) {
-          offsets.push_back(offset);
-          return absl::OkStatus();
-        }));
-    SDP_RETURN_IF_ERROR(ForEach<int32_t>(
-        index, lengths_at + first * sizeof(int32_t), count, [&](int64_t i, int32_t length) -> absl::Status {
-          if (length < 0)
-            return ShardError(index, absl::StrCat("sequence ", first + i, " has length ", length));
-          if (offsets[i] != tokens * token_bytes) {
-            return ShardError(index, absl::StrCat("sequence ", first + i, " begins at byte ", offsets[i],
-                                                  "; those before it end at ", tokens * token_bytes));
-          }
-          tokens += length;
-          return absl::OkStatus();
-        }));
+    SDP_ASSIGN_OR_RETURN(const std::vector<int32_t> lengths,
+                         ReadArray<int32_t>(index, lengths_at + first * sizeof(int32_t), count));
+    SDP_ASSIGN_OR_RETURN(const std::vector<int64_t> offsets,
+                         ReadArray<int64_t>(index, offsets_at + first * sizeof(int64_t), count));
+    for (int64_t i = 0; i < count; ++i) {
+      if (lengths[i] < 0) {
+        return ShardError(index, absl::StrCat("sequence ", first + i, " has length ", lengths[i]));
+      }
+      if (offsets[i] != tokens * token_bytes) {
+        return ShardError(index, absl::StrCat("sequence ", first + i, " begins at byte ", offsets[i],
+                                              "; those before it end at ", tokens * token_bytes));
+      }
+      tokens += lengths[i];
+    }
   }
-  int64_t last_bound = 0;
-  SDP_RETURN_IF_ERROR(
-      ForEach<int64_t>(index, bounds_at, header.bounds, [&](int64_t i, int64_t bound) -> absl::Status {
-        if (bound < last_bound || bound > sequences || (i == 0 && bound != 0)) {
-          return ShardError(index, absl::StrCat("document bound ", i, " is ", bound,
-                                                "; bounds ascend from 0 to the ", sequences, " sequences"));
-        }
-        last_bound = bound;
-        return absl::OkStatus();
-      }));
   return tokens;
+}
+
+// Checks that documents are ascending ranges of all sequences.
+absl::Status CheckDocuments(const RandomAccessFile& index, const IndexHeader& header) {
+  const int64_t sequences = header.sequences;
+  const int64_t bounds = header.bounds;
+  const int64_t bounds_at = sizeof(header) + sequences * kBytesPerSequence;
+  int64_t before = 0;
+  for (int64_t first = 0; first < bounds; first += kPiece) {
+    SDP_ASSIGN_OR_RETURN(
+        const std::vector<int64_t> piece,
+        ReadArray<int64_t>(index, bounds_at + first * sizeof(int64_t), std::min(kPiece, bounds - first)));
+    for (size_t i = 0; i < piece.size(); ++i) {
+      const int64_t number = first + i;
+      if (piece[i] < before || (number == 0 && piece[i] != 0) ||
+          (number == bounds - 1 && piece[i] != sequences)) {
+        return ShardError(index, absl::StrCat("document bound ", number, " is ", piece[i],
+                                              "; bounds ascend from 0 to the ", sequences, " sequences"));
+      }
+      before = piece[i];
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> PairedPath(const std::string& path) {
@@ -216,6 +218,7 @@ absl::StatusOr<MegatronShard> OpenMegatronShard(const std::string& path) {
   SDP_ASSIGN_OR_RETURN(shard.tokens, RandomAccessFile::Open(is_index ? sibling : path));
   shard.layout.token_bytes = header.type_code == kUint16Code ? 2 : 4;
   SDP_ASSIGN_OR_RETURN(shard.layout.tokens, CountTokens(*index, header, shard.layout.token_bytes));
+  SDP_RETURN_IF_ERROR(CheckDocuments(*index, header));
   SDP_RETURN_IF_ERROR(CheckShardSize(*shard.tokens, shard.layout));
   return shard;
 }

@@ -174,7 +174,8 @@ TEST_F(TokenDatasetTest, DamagedMegatronPairs) {
   expect(changed(37, '\xff'), tokens, {"sequence 0", "length -"});
   expect(changed(42, 4), tokens, {"sequence 0 begins at byte 4"});
   expect(changed(58, 1), tokens, {"bound 0 is 1"});
-  expect(changed(66, 9), tokens, {"bound 1 is 9"});
+  expect(changed(66, 9), tokens, {"bound 2 is 2"});  // below the one before
+  expect(changed(74, 1), tokens, {"bound 2 is 1"});  // not all sequences
   expect(index.substr(0, index.size() - 1), tokens, {"81"});
   expect(index.substr(0, 20), tokens, {"truncated", "20"});
   expect(index + "x", tokens, {"has 83"});

@@ -66,8 +66,9 @@ class JobMetricsTest : public testing::Test {
     const std::string job = "job_id=\"job-1\"";
     const std::string other = absl::StrCat(label, "=\"", value, "\"");
     std::string labels = job;
-    if (!label.empty())
+    if (!label.empty()) {
       labels = label < "job_id" ? absl::StrCat(other, ",", job) : absl::StrCat(job, ",", other);
+    }
     const std::string begin = absl::StrCat("\n", name, "{", labels, "} ");
     const std::string text = registry_.Text();
     const size_t at = text.find(begin);

@@ -77,8 +77,9 @@ absl::Status CheckPlainLlama(const json& config, const std::string& source) {
                          absl::StrCat("is ", found->dump(), "; only ", value.dump(), " is supported"));
     }
   }
-  if (Find(config, "model_type") == nullptr)
+  if (Find(config, "model_type") == nullptr) {
     return ConfigError(source, "model_type", "missing; \"llama\" is needed");
+  }
   return absl::OkStatus();
 }
 
