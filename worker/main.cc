@@ -1,17 +1,17 @@
 // The worker daemon: dials the coordinator, and runs one job after another.
 
 #include <signal.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <iostream>
 #include <string>
 #include <thread>
 
-#include <CLI/CLI.hpp>
-#include <spdlog/spdlog.h>
-
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/version.h"
 #include "common/wire/wire.h"
 #include "worker/agent/agent.h"
@@ -46,7 +46,8 @@ void AddFlags(CLI::App& app, Flags& flags) {
   app.add_option("--advertise", flags.advertised_address,
                  "Address that peers are told to connect to; default: the --bind address")
       ->envname("SDP_ADVERTISE");
-  app.add_option("--threads", flags.threads, "Threads for computing; 0: all cores")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", flags.threads, "Threads for computing; 0: all cores")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--metrics-listen", flags.metrics_listen,
                  "HOST:PORT to serve Prometheus metrics on, as in 127.0.0.1:9102; default: none");
   app.add_option("--log-level", flags.log_level, "trace, debug, info, warn or error")->capture_default_str();
@@ -61,7 +62,9 @@ void AddFlags(CLI::App& app, Flags& flags) {
 }
 
 // Wildcards can be bound to but not connected to.
-bool IsWildcard(const std::string& address) { return address == "0.0.0.0" || address == "::" || address == "[::]"; }
+bool IsWildcard(const std::string& address) {
+  return address == "0.0.0.0" || address == "::" || address == "[::]";
+}
 
 // What is wrong with the flags; empty when nothing is.
 std::string FlagsProblem(const Flags& flags) {
@@ -110,17 +113,20 @@ int Run(const Flags& flags) {
   if (!flags.metrics_listen.empty()) {
     auto made = sdp::WorkerMetrics::Serve(flags.metrics_listen, flags.name);
     if (!made.ok()) {
-      spdlog::error("--metrics-listen: {}", made.status().message());
+      spdlog::error("--metrics-listen: {}", made.status().ToString());
       return 1;
     }
     metrics = *std::move(made);
+    const std::string host = flags.metrics_listen.substr(0, flags.metrics_listen.rfind(':'));
+    spdlog::info("metrics at http://{}:{}/metrics", host, metrics->port());
   }
-  spdlog::info("worker {} {}: coordinator {}, data plane {} (bound to {}), {} threads", flags.name, sdp::kVersion,
-               flags.coordinator, flags.advertised_address, flags.bind_address, options.threads);
+  spdlog::info("worker {} {}: coordinator {}, data plane {} (bound to {}), {} threads", flags.name,
+               sdp::kVersion, flags.coordinator, flags.advertised_address, flags.bind_address,
+               options.threads);
   sdp::Agent agent(options, metrics.get());
   HandleSignals(&agent, signals);
   const absl::Status status = agent.Run();
-  if (!status.ok()) spdlog::error("{}", status.message());
+  if (!status.ok()) spdlog::error("{}", status.ToString());
   // The signal thread refers to the agent to the end, so no destructors run behind its back.
   spdlog::shutdown();
   _exit(status.ok() ? 0 : 1);
@@ -129,7 +135,8 @@ int Run(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("sdp worker: trains its subnetwork of each job and averages with the other holders.", "worker");
+  CLI::App app("sdp worker: trains its subnetwork of each job and averages with the other holders.",
+               "worker");
   Flags flags;
   flags.name = HostName();
   AddFlags(app, flags);

@@ -20,7 +20,7 @@ namespace sdp {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = testing::TempDir() + "/XXXXXX";
+    std::string pattern = ::testing::TempDir() + "/XXXXXX";
     EXPECT_NE(mkdtemp(pattern.data()), nullptr);
     path_ = pattern;
   }

@@ -1,18 +1,17 @@
 #include "worker/agent/agent.h"
 
-#include <utility>
-
 #include <spdlog/spdlog.h>
 
-#include "common/base/process_stats.h"
+#include <utility>
+
 #include "common/rpc/options.h"
 #include "common/wire/wire.h"
 #include "worker/agent/assignment_wire.h"
-#include "worker/training/memory_counter.h"
 
 namespace sdp {
 
-// Hands what a session tells to the agent: reports go straight to the stream, changes of state through the queue.
+// Hands what a session tells to the agent: reports go straight to the stream, changes of state through the
+// queue.
 class Agent::Listener : public SessionListener {
  public:
   Listener(Agent* agent, AssignmentKey key, Rank rank) : agent_(agent), key_(std::move(key)), rank_(rank) {}
@@ -24,11 +23,6 @@ class Agent::Listener : public SessionListener {
     *rendezvous->mutable_id() = KeyToProto(key_);
     rendezvous->set_rank(rank_);
     rendezvous->set_address(address);
-    agent_->Send(std::move(request));
-  }
-  void OnEvaluation(const EvaluationOutcome& outcome) override {
-    v1::ConnectRequest request;
-    *request.mutable_evaluation_report() = EvaluationToProto(key_, outcome);
     agent_->Send(std::move(request));
   }
   void OnEnded(const absl::Status& status) override { agent_->Post(agent::SessionEnded{key_, status}); }
@@ -68,8 +62,8 @@ void Agent::Post(agent::Event event) {
   inputs_.push_back({std::move(event), {}, 0});
 }
 
-// The next input, or a Tick at `deadline`. Inputs of an earlier stream than the current one are dropped: each belongs to a
-// registration that is over.
+// The next input, or a Tick at `deadline`. Inputs of an earlier stream than the current one are dropped: each
+// belongs to a registration that is over.
 Agent::Input Agent::NextInput(absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
   const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !inputs_.empty(); };
@@ -109,8 +103,8 @@ void Agent::OnMessage(uint64_t stream, v1::ConnectResponse message) {
 
 void Agent::DeliverAddress(const v1::Rendezvous& rendezvous) {
   if (session_ == nullptr || session_->assignment().key != KeyFromProto(rendezvous.id())) {
-    spdlog::info("ignored an address of rank {}: it belongs to {} epoch {}, not to the current work", rendezvous.rank(),
-                 rendezvous.id().job(), rendezvous.id().epoch());
+    spdlog::info("ignored an address of rank {}: it belongs to {} epoch {}, not to the current work",
+                 rendezvous.rank(), rendezvous.id().job(), rendezvous.id().epoch());
     return;
   }
   session_->AddAddress(rendezvous.rank(), rendezvous.address());
@@ -169,9 +163,7 @@ void Agent::Do(const agent::CloseStream&, const Input&) {
 
 void Agent::Do(const agent::SendHeartbeat&, const Input&) {
   v1::ConnectRequest request;
-  v1::Heartbeat* heartbeat = request.mutable_heartbeat();
-  heartbeat->set_resident_bytes(ReadProcessStats().resident_bytes);
-  heartbeat->set_tensor_bytes(CurrentTensorBytes());
+  *request.mutable_heartbeat() = MakeHeartbeat();
   Send(std::move(request));
 }
 
@@ -197,10 +189,16 @@ void Agent::Do(const agent::SendStatus& effect, const Input&) {
 void Agent::Do(const agent::SendStepReport& effect, const Input&) {
   if (session_ == nullptr || session_->assignment().key != effect.key) return;
   const SessionProgress progress = session_->TakeProgress();
-  if (metrics_ != nullptr) metrics_->Update(progress.stats, progress.steps);
+  if (metrics_ != nullptr) metrics_->Update(progress.stats, progress.steps, progress.bytes);
   v1::ConnectRequest request;
   *request.mutable_step_report() = StepReportToProto(session_->assignment(), progress);
   Send(std::move(request));
+  for (const EvaluationOutcome& outcome : progress.evaluations) {
+    if (metrics_ != nullptr) metrics_->OnEvaluation(outcome);
+    v1::ConnectRequest evaluation;
+    *evaluation.mutable_evaluation_report() = EvaluationToProto(effect.key, outcome);
+    Send(std::move(evaluation));
+  }
 }
 
 void Agent::Do(const agent::SendLeave& effect, const Input&) {
@@ -216,9 +214,14 @@ void Agent::Do(const agent::StartSession& effect, const Input& input) {
     Post(agent::SessionEnded{effect.key, assignment.status()});
     return;
   }
+  if (metrics_ != nullptr) {
+    const int64_t sequences = assignment->plan.members[assignment->rank].sequences;
+    metrics_->BeginJob(effect.key.job, sequences * assignment->spec.model.seq_len);
+  }
   listener_ = std::make_unique<Listener>(this, effect.key, assignment->rank);
   session_ = std::make_unique<Session>(*std::move(assignment),
-                                       SessionOptions{options_.bind_address, options_.advertised_address}, listener_.get());
+                                       SessionOptions{options_.bind_address, options_.advertised_address},
+                                       listener_.get());
 }
 
 void Agent::Do(const agent::ReleaseSession&, const Input&) {
@@ -232,6 +235,7 @@ void Agent::Do(const agent::AbortSession& effect, const Input&) {
 void Agent::Do(const agent::DropSession&, const Input&) {
   session_.reset();
   listener_.reset();
+  if (metrics_ != nullptr) metrics_->EndJob();
 }
 
 void Agent::Do(const agent::Note& effect, const Input&) { spdlog::info("{}", effect.text); }

@@ -1,11 +1,11 @@
 // The worker daemon: carries out what AgentCore decides.
 #pragma once
 
+#include <grpcpp/channel.h>
+
 #include <deque>
 #include <memory>
 #include <string>
-
-#include <grpcpp/channel.h>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"

@@ -31,14 +31,22 @@ bool IsFinal(const absl::Status& status) {
 
 const char* StateName(State state) {
   switch (state) {
-    case State::kDisconnected: return "disconnected";
-    case State::kRegistering: return "registering";
-    case State::kIdle: return "idle";
-    case State::kPreparing: return "preparing";
-    case State::kReady: return "ready";
-    case State::kRunning: return "running";
-    case State::kAborting: return "aborting";
-    case State::kExiting: return "exiting";
+    case State::kDisconnected:
+      return "disconnected";
+    case State::kRegistering:
+      return "registering";
+    case State::kIdle:
+      return "idle";
+    case State::kPreparing:
+      return "preparing";
+    case State::kReady:
+      return "ready";
+    case State::kRunning:
+      return "running";
+    case State::kAborting:
+      return "aborting";
+    case State::kExiting:
+      return "exiting";
   }
   return "unknown";
 }
@@ -104,15 +112,17 @@ void AgentCore::On(const StreamEnded& event, absl::Time now) {
   }
   if (Working()) AbortWork(absl::StrCat("the stream to the coordinator ended: ", event.status.message()));
   ScheduleReconnect(now);
-  Emit(Note{absl::StrCat(was_connected ? "the stream to the coordinator ended" : "could not register with the coordinator",
-                         " (", event.status.ToString(), "); trying again in ",
-                         absl::FormatDuration(absl::Trunc(reconnect_at_ - now, absl::Milliseconds(1))))});
+  Emit(Note{absl::StrCat(
+      was_connected ? "the stream to the coordinator ended" : "could not register with the coordinator", " (",
+      event.status.ToString(), "); trying again in ",
+      absl::FormatDuration(absl::Trunc(reconnect_at_ - now, absl::Milliseconds(1))))});
 }
 
 void AgentCore::ScheduleReconnect(absl::Time now) {
   // Doubling with jitter, so that workers do not all return at once.
-  const absl::Duration base = std::min(options_.reconnect_maximum,
-                                       options_.reconnect_minimum * static_cast<double>(1 << std::min(failed_connects_, 10)));
+  const absl::Duration base =
+      std::min(options_.reconnect_maximum,
+               options_.reconnect_minimum * static_cast<double>(1 << std::min(failed_connects_, 10)));
   Random random(options_.jitter_seed + failed_connects_);
   ++failed_connects_;
   reconnect_at_ = now + base * (0.5 + 0.5 * random.Unit());
@@ -123,9 +133,11 @@ void AgentCore::ScheduleReconnect(absl::Time now) {
 void AgentCore::On(const AssignmentReceived& event, absl::Time) {
   if (!connected_) return;
   if (Working()) {
-    // Refused, never queued: the coordinator assigns idle workers only, so one of the two is mistaken about this worker.
-    Emit(SendStatus{event.key, Report::kFailed,
-                    absl::FailedPreconditionError(absl::StrCat("this worker still works on ", Describe(*assignment_)))});
+    // Refused, never queued: the coordinator assigns idle workers only, so one of the two is mistaken about
+    // this worker.
+    Emit(SendStatus{
+        event.key, Report::kFailed,
+        absl::FailedPreconditionError(absl::StrCat("this worker still works on ", Describe(*assignment_)))});
     return;
   }
   assignment_ = event.key;
@@ -143,7 +155,8 @@ void AgentCore::On(const SessionReady& event, absl::Time) {
 
 void AgentCore::On(const StartReceived& event, absl::Time now) {
   if (state_ != State::kReady || *assignment_ != event.key) {
-    Emit(Note{absl::StrCat("ignored a start of ", Describe(event.key), ": this worker is ", StateName(state_))});
+    Emit(Note{
+        absl::StrCat("ignored a start of ", Describe(event.key), ": this worker is ", StateName(state_))});
     return;
   }
   state_ = State::kRunning;
@@ -184,7 +197,8 @@ void AgentCore::On(const SessionEnded& event, absl::Time) {
       Emit(SendStatus{event.key, Report::kFailed, event.status});
     }
   }
-  Emit(Note{absl::StrCat("ended ", Describe(event.key), ": ", aborted ? "aborted" : event.status.ToString())});
+  Emit(
+      Note{absl::StrCat("ended ", Describe(event.key), ": ", aborted ? "aborted" : event.status.ToString())});
   Emit(DropSession{event.key});
   assignment_.reset();
   step_report_at_ = absl::InfiniteFuture();

@@ -3,8 +3,8 @@
 //   Disconnected -> Registering -> Idle -> Preparing -> Ready -> Running -> Idle ...
 //                                            \____________\________\-> Aborting -> Idle
 //
-// A stream that ends takes the assignment with it: the coordinator counts the worker as lost at that moment and fails the
-// job, so training on would only keep the peers' memory busy.
+// A stream that ends takes the assignment with it: the coordinator counts the worker as lost at that moment
+// and fails the job, so training on would only keep the peers' memory busy.
 #pragma once
 
 #include <optional>
@@ -46,7 +46,8 @@ struct AbortReceived {
 struct SessionReady {
   AssignmentKey key;
 };
-// The session's thread has ended: OK when the model is exported, CANCELLED after an abort, anything else is a failure.
+// The session's thread has ended: OK when the model is exported, CANCELLED after an abort, anything else is a
+// failure.
 struct SessionEnded {
   AssignmentKey key;
   absl::Status status;
@@ -58,12 +59,12 @@ struct ShutdownRequested {
 // Time passes.
 struct Tick {};
 
-using Event = std::variant<StreamEnded, Welcomed, AssignmentReceived, StartReceived, AbortReceived, SessionReady, SessionEnded,
-                           ShutdownRequested, Tick>;
+using Event = std::variant<StreamEnded, Welcomed, AssignmentReceived, StartReceived, AbortReceived,
+                           SessionReady, SessionEnded, ShutdownRequested, Tick>;
 
 // --- Effects, to be carried out in order ---
 
-struct OpenStream {};  // and send Register as its first message
+struct OpenStream {};   // and send Register as its first message
 struct CloseStream {};  // if there is one
 struct SendHeartbeat {};
 enum class Report { kPreparing, kReady, kRunning, kFinished, kFailed, kAborted };
@@ -100,13 +101,14 @@ struct Exit {
   absl::Status status;  // OK: asked to
 };
 
-using Effect = std::variant<OpenStream, CloseStream, SendHeartbeat, SendStatus, SendStepReport, SendLeave, StartSession,
-                            ReleaseSession, AbortSession, DropSession, Note, Exit>;
+using Effect = std::variant<OpenStream, CloseStream, SendHeartbeat, SendStatus, SendStepReport, SendLeave,
+                            StartSession, ReleaseSession, AbortSession, DropSession, Note, Exit>;
 
 struct Options {
   absl::Duration reconnect_minimum = absl::Milliseconds(200);
   absl::Duration reconnect_maximum = absl::Seconds(5);
-  // How long ALREADY_EXISTS is retried: a worker that was restarted waits for its old process to count as lost.
+  // How long ALREADY_EXISTS is retried: a worker that was restarted waits for its old process to count as
+  // lost.
   absl::Duration name_taken_patience = absl::Seconds(15);
   absl::Duration step_report_interval = absl::Milliseconds(250);
   uint64_t jitter_seed = 0;

@@ -42,7 +42,9 @@ class Story {
   absl::Duration until_tick() const { return core_.next_tick() - now_; }
 
  private:
-  static std::string Key(const AssignmentKey& key) { return absl::StrCat(key.job.value(), "/", key.epoch.value()); }
+  static std::string Key(const AssignmentKey& key) {
+    return absl::StrCat(key.job.value(), "/", key.epoch.value());
+  }
   static std::string Line(const OpenStream&) { return "open stream"; }
   static std::string Line(const CloseStream&) { return "close stream"; }
   static std::string Line(const SendHeartbeat&) { return "heartbeat"; }
@@ -55,7 +57,9 @@ class Story {
   static std::string Line(const SendLeave& e) { return absl::StrCat("leave: ", e.reason); }
   static std::string Line(const StartSession& e) { return absl::StrCat("start session ", Key(e.key)); }
   static std::string Line(const ReleaseSession& e) { return absl::StrCat("release session ", Key(e.key)); }
-  static std::string Line(const AbortSession& e) { return absl::StrCat("abort session ", Key(e.key), ": ", e.reason); }
+  static std::string Line(const AbortSession& e) {
+    return absl::StrCat("abort session ", Key(e.key), ": ", e.reason);
+  }
   static std::string Line(const DropSession& e) { return absl::StrCat("drop session ", Key(e.key)); }
   static std::string Line(const Note&) { return ""; }
   static std::string Line(const Exit& e) { return absl::StrCat("exit ", e.status.ToString()); }
@@ -74,7 +78,8 @@ TEST(AgentCore, RunsOneJobAfterAnother) {
     EXPECT_EQ(story.Tell(AssignmentReceived{Key(job)}),
               absl::StrCat("status ", id, " preparing; start session ", id));
     EXPECT_EQ(story.Tell(SessionReady{Key(job)}), absl::StrCat("status ", id, " ready"));
-    EXPECT_EQ(story.Tell(StartReceived{Key(job)}), absl::StrCat("status ", id, " running; release session ", id));
+    EXPECT_EQ(story.Tell(StartReceived{Key(job)}),
+              absl::StrCat("status ", id, " running; release session ", id));
     EXPECT_EQ(story.Tell(Tick{}, absl::Milliseconds(250)), absl::StrCat("steps ", id));
     EXPECT_EQ(story.Tell(SessionEnded{Key(job), absl::OkStatus()}),
               absl::StrCat("steps ", id, "; status ", id, " finished; drop session ", id));
@@ -120,7 +125,8 @@ TEST(AgentCore, AnswersAnAbortOfWorkItDoesNotHave) {
   story.Register();
   EXPECT_EQ(story.Tell(AbortReceived{Key("old"), "failed"}), "status old/1 aborted");
   story.Train(Key("a", 2));
-  EXPECT_EQ(story.Tell(AbortReceived{Key("a", 1), "failed"}), "status a/1 aborted") << "another epoch is other work";
+  EXPECT_EQ(story.Tell(AbortReceived{Key("a", 1), "failed"}), "status a/1 aborted")
+      << "another epoch is other work";
   EXPECT_EQ(story.state(), State::kRunning);
 }
 
@@ -128,7 +134,8 @@ TEST(AgentCore, RefusesASecondAssignment) {
   Story story;
   story.Register();
   story.Train(Key("a"));
-  EXPECT_EQ(story.Tell(AssignmentReceived{Key("b")}), "status b/1 failed (this worker still works on job a epoch 1)");
+  EXPECT_EQ(story.Tell(AssignmentReceived{Key("b")}),
+            "status b/1 failed (this worker still works on job a epoch 1)");
   EXPECT_EQ(story.state(), State::kRunning);
 }
 
@@ -196,7 +203,8 @@ TEST(AgentCore, ShutsDownAtOnceWhenIdleAndAfterTheAbortWhenWorking) {
   working.Train(Key("a"));
   EXPECT_EQ(working.Tell(ShutdownRequested{"SIGTERM"}),
             "leave: SIGTERM; abort session a/1: this worker is leaving: SIGTERM");
-  EXPECT_EQ(working.Tell(SessionEnded{Key("a"), absl::CancelledError("")}), "drop session a/1; close stream; exit OK");
+  EXPECT_EQ(working.Tell(SessionEnded{Key("a"), absl::CancelledError("")}),
+            "drop session a/1; close stream; exit OK");
 }
 
 }  // namespace

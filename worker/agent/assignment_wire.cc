@@ -7,35 +7,57 @@
 #include "common/base/status_macros.h"
 #include "common/wire/wire.h"
 #include "worker/averaging/suspect.h"
+#include "worker/training/memory_counter.h"
 
 namespace sdp {
 namespace {
 
 v1::AssignmentPhase PhaseToProto(agent::Report report) {
   switch (report) {
-    case agent::Report::kPreparing: return v1::ASSIGNMENT_PHASE_PREPARING;
-    case agent::Report::kReady: return v1::ASSIGNMENT_PHASE_READY;
-    case agent::Report::kRunning: return v1::ASSIGNMENT_PHASE_RUNNING;
-    case agent::Report::kFinished: return v1::ASSIGNMENT_PHASE_FINISHED;
-    case agent::Report::kFailed: return v1::ASSIGNMENT_PHASE_FAILED;
-    case agent::Report::kAborted: return v1::ASSIGNMENT_PHASE_ABORTED;
+    case agent::Report::kPreparing:
+      return v1::ASSIGNMENT_PHASE_PREPARING;
+    case agent::Report::kReady:
+      return v1::ASSIGNMENT_PHASE_READY;
+    case agent::Report::kRunning:
+      return v1::ASSIGNMENT_PHASE_RUNNING;
+    case agent::Report::kFinished:
+      return v1::ASSIGNMENT_PHASE_FINISHED;
+    case agent::Report::kFailed:
+      return v1::ASSIGNMENT_PHASE_FAILED;
+    case agent::Report::kAborted:
+      return v1::ASSIGNMENT_PHASE_ABORTED;
   }
   return v1::ASSIGNMENT_PHASE_UNSPECIFIED;
 }
 
 v1::StepPhase PhaseToProto(StepPhase phase) {
   switch (phase) {
-    case StepPhase::kNone: return v1::STEP_PHASE_UNSPECIFIED;
-    case StepPhase::kData: return v1::STEP_PHASE_DATA;
-    case StepPhase::kForward: return v1::STEP_PHASE_FORWARD;
-    case StepPhase::kBackward: return v1::STEP_PHASE_BACKWARD;
-    case StepPhase::kAverageWait: return v1::STEP_PHASE_AVERAGE_WAIT;
-    case StepPhase::kCommit: return v1::STEP_PHASE_COMMIT;
-    case StepPhase::kUpdate: return v1::STEP_PHASE_UPDATE;
-    case StepPhase::kEvaluate: return v1::STEP_PHASE_EVALUATE;
-    case StepPhase::kExport: return v1::STEP_PHASE_EXPORT;
+    case StepPhase::kNone:
+      return v1::STEP_PHASE_UNSPECIFIED;
+    case StepPhase::kData:
+      return v1::STEP_PHASE_DATA;
+    case StepPhase::kForward:
+      return v1::STEP_PHASE_FORWARD;
+    case StepPhase::kBackward:
+      return v1::STEP_PHASE_BACKWARD;
+    case StepPhase::kAverageWait:
+      return v1::STEP_PHASE_AVERAGE_WAIT;
+    case StepPhase::kCommit:
+      return v1::STEP_PHASE_COMMIT;
+    case StepPhase::kUpdate:
+      return v1::STEP_PHASE_UPDATE;
+    case StepPhase::kEvaluate:
+      return v1::STEP_PHASE_EVALUATE;
+    case StepPhase::kExport:
+      return v1::STEP_PHASE_EXPORT;
   }
   return v1::STEP_PHASE_UNSPECIFIED;
+}
+
+// 0 when /proc tells nothing: a report is worth more than its completeness.
+int64_t ResidentBytes() {
+  const absl::StatusOr<ProcessStats> stats = ReadProcessStats();
+  return stats.ok() ? stats->resident_bytes : 0;
 }
 
 }  // namespace
@@ -70,9 +92,9 @@ absl::StatusOr<SessionAssignment> AssignmentFromProto(const v1::Assignment& prot
   }
   const PlanMember& member = assignment.plan.members[assignment.rank];
   if (member.worker != self || member.incarnation != incarnation) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rank ", assignment.rank, " of the plan is worker ", member.worker.value(), " incarnation ",
-                     member.incarnation.value(), ", this is ", self.value(), " incarnation ", incarnation.value()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", assignment.rank, " of the plan is worker ", member.worker.value(), " incarnation ",
+        member.incarnation.value(), ", this is ", self.value(), " incarnation ", incarnation.value()));
   }
   assignment.prepare_timeout = absl::Seconds(proto.prepare_seconds());
   assignment.collective_timeout = absl::Seconds(proto.collective_seconds());
@@ -123,9 +145,12 @@ v1::StepReport StepReportToProto(const SessionAssignment& assignment, const Sess
   proto.set_step_seconds(stats.step_seconds);
   proto.set_peak_tensor_bytes(stats.peak_tensor_bytes);
   proto.set_tensor_bytes(stats.tensor_bytes);
-  proto.set_resident_bytes(ReadProcessStats().resident_bytes);
-  proto.set_bytes_sent(progress.averaging_bytes.sent);
-  proto.set_bytes_received(progress.averaging_bytes.received);
+  proto.set_resident_bytes(ResidentBytes());
+  for (Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
+    const ByteCount& bytes = progress.bytes.by_collective[static_cast<int>(collective)];
+    proto.set_bytes_sent(proto.bytes_sent() + bytes.sent);
+    proto.set_bytes_received(proto.bytes_received() + bytes.received);
+  }
   proto.set_averaging_seconds(stats.averaging_seconds);
   proto.set_exposed_averaging_seconds(stats.exposed_averaging_seconds);
   return proto;
@@ -138,6 +163,13 @@ v1::EvaluationReport EvaluationToProto(const AssignmentKey& key, const Evaluatio
   proto.set_full_loss(outcome.full_loss);
   proto.set_subnetwork_loss(outcome.subnetwork_loss);
   proto.set_tokens(outcome.tokens);
+  return proto;
+}
+
+v1::Heartbeat MakeHeartbeat() {
+  v1::Heartbeat proto;
+  proto.set_resident_bytes(ResidentBytes());
+  proto.set_tensor_bytes(TensorBytes());
   return proto;
 }
 

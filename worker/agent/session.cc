@@ -27,8 +27,8 @@ class Session::RelayedRendezvous : public Rendezvous {
     };
     if (!session_->mutex_.AwaitWithDeadline(absl::Condition(&known), deadline)) {
       const PlanMember& peer = session_->assignment_.plan.members[rank];
-      return absl::DeadlineExceededError(
-          absl::StrCat("rank ", rank, " (", peer.worker.value(), ") has not published its data-plane address"));
+      return absl::DeadlineExceededError(absl::StrCat("rank ", rank, " (", peer.worker.value(),
+                                                      ") has not published its data-plane address"));
     }
     if (session_->aborted_) return absl::CancelledError(session_->abort_reason_);
     return session_->addresses_[rank];
@@ -69,14 +69,9 @@ SessionProgress Session::TakeProgress() {
   SessionProgress progress;
   absl::MutexLock lock(&mutex_);
   progress.steps = std::exchange(steps_, {});
+  progress.evaluations = std::exchange(evaluations_, {});
   if (trainer_) progress.stats = trainer_->stats();
-  if (mesh_) {
-    for (Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
-      const ByteCount bytes = mesh_->bytes(collective);
-      progress.averaging_bytes.sent += bytes.sent;
-      progress.averaging_bytes.received += bytes.received;
-    }
-  }
+  if (mesh_) progress.bytes = CountWireBytes(*mesh_);
   return progress;
 }
 
@@ -189,7 +184,8 @@ absl::Status Session::Train() {
 
 absl::Status Session::EvaluateNow() {
   SDP_ASSIGN_OR_RETURN(EvaluationOutcome outcome, trainer_->Evaluate());
-  listener_->OnEvaluation(outcome);
+  absl::MutexLock lock(&mutex_);
+  evaluations_.push_back(outcome);
   return absl::OkStatus();
 }
 

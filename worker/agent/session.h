@@ -14,6 +14,7 @@
 #include "common/data/token_dataset.h"
 #include "common/model/job_spec.h"
 #include "common/model/plan.h"
+#include "worker/agent/worker_metrics.h"
 #include "worker/averaging/communicator.h"
 #include "worker/training/trainer.h"
 
@@ -42,7 +43,6 @@ class SessionListener {
   virtual void OnReady() = 0;
   // An address for the other members, to be relayed by the coordinator.
   virtual void OnAddress(const std::string& address) = 0;
-  virtual void OnEvaluation(const EvaluationOutcome& outcome) = 0;
   // The last call.
   virtual void OnEnded(const absl::Status& status) = 0;
 };
@@ -50,8 +50,10 @@ class SessionListener {
 // What a session has done so far.
 struct SessionProgress {
   TrainerStats stats;
-  std::vector<CommittedStep> steps;  // committed since the last call of TakeProgress
-  ByteCount averaging_bytes;         // sent and received for averaging and commits
+  // Since the last call of TakeProgress.
+  std::vector<CommittedStep> steps;
+  std::vector<EvaluationOutcome> evaluations;
+  WireBytes bytes;  // since the mesh began
 };
 
 // Thread-safe. The destructor aborts and joins.
@@ -68,7 +70,6 @@ class Session {
   void AddAddress(Rank rank, std::string address);
 
   SessionProgress TakeProgress();
-  // The mesh while there is one, else null; valid until the session is destroyed. For metrics.
   std::vector<ShardFingerprint> fingerprints() const;
   std::vector<std::string> exported_files() const;
   const SessionAssignment& assignment() const { return assignment_; }
@@ -80,7 +81,6 @@ class Session {
   absl::Status RunToEnd();
   absl::Status Prepare();
   absl::Status OpenData();
-  absl::Status CheckOutputDirectory();
   absl::Status WaitForRelease();
   absl::Status Train();
   absl::Status EvaluateNow();
@@ -101,6 +101,7 @@ class Session {
   std::unique_ptr<Mesh> mesh_ ABSL_GUARDED_BY(mutex_);        // set once, destroyed last
   std::unique_ptr<Trainer> trainer_ ABSL_GUARDED_BY(mutex_);  // set once
   std::vector<CommittedStep> steps_ ABSL_GUARDED_BY(mutex_);
+  std::vector<EvaluationOutcome> evaluations_ ABSL_GUARDED_BY(mutex_);
   std::vector<ShardFingerprint> fingerprints_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> exported_files_ ABSL_GUARDED_BY(mutex_);
 

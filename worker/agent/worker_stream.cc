@@ -6,8 +6,8 @@
 
 namespace sdp {
 
-WorkerStream::WorkerStream(std::shared_ptr<grpc::Channel> channel, v1::ConnectRequest first, OnMessage on_message,
-                           OnEnd on_end)
+WorkerStream::WorkerStream(std::shared_ptr<grpc::Channel> channel, v1::ConnectRequest first,
+                           OnMessage on_message, OnEnd on_end)
     : channel_(std::move(channel)),
       stub_(v1::WorkerService::NewStub(channel_)),
       on_message_(std::move(on_message)),

@@ -1,13 +1,13 @@
 // The worker's end of WorkerService.Connect: a two-way stream that never blocks its user.
 #pragma once
 
-#include <deque>
-#include <functional>
-#include <memory>
-
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/client_callback.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -17,15 +17,16 @@
 
 namespace sdp {
 
-// One stream, from open to end. Callbacks come on gRPC's threads, never under a lock; `on_end` is the last one and comes
-// exactly once.
+// One stream, from open to end. Callbacks come on gRPC's threads, never under a lock; `on_end` is the last
+// one and comes exactly once.
 class WorkerStream : private grpc::ClientBidiReactor<v1::ConnectRequest, v1::ConnectResponse> {
  public:
   using OnMessage = std::function<void(v1::ConnectResponse)>;
   using OnEnd = std::function<void(absl::Status)>;
 
   // Opens the stream and sends `first`.
-  WorkerStream(std::shared_ptr<grpc::Channel> channel, v1::ConnectRequest first, OnMessage on_message, OnEnd on_end);
+  WorkerStream(std::shared_ptr<grpc::Channel> channel, v1::ConnectRequest first, OnMessage on_message,
+               OnEnd on_end);
   // Cancels the stream if it has not ended, and waits for its end.
   ~WorkerStream() override;
 
@@ -49,7 +50,8 @@ class WorkerStream : private grpc::ClientBidiReactor<v1::ConnectRequest, v1::Con
   v1::ConnectResponse incoming_;  // between StartRead and OnReadDone
 
   absl::Mutex mutex_;
-  std::deque<v1::ConnectRequest> outgoing_ ABSL_GUARDED_BY(mutex_);  // the first is being written while writing_
+  std::deque<v1::ConnectRequest> outgoing_
+      ABSL_GUARDED_BY(mutex_);  // the first is being written while writing_
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;   // a write failed: nothing more can be sent
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;  // no more messages; WritesDone follows the queue
