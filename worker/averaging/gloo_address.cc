@@ -46,22 +46,10 @@ absl::StatusOr<std::map<std::string, std::string>> Words(absl::string_view text)
   for (size_t i = 1; i < parts.size(); ++i) {
     words.insert(std::pair<std::string, std::string>(absl::StrSplit(parts[i], absl::MaxSplits('=', 1))));
   }
-  for (const char* name : {"rank", "key", "bound", "advertised", "ports"}) {
+  for (const char* name : {"rank", "key", "host", "ports"}) {
     if (words.count(name) == 0) return absl::InvalidArgumentError(absl::StrCat(name, "= is missing"));
   }
   return words;
-}
-
-absl::Status CheckHosts(const MeshAddress& address) {
-  SDP_ASSIGN_OR_RETURN(const sockaddr_storage bound, NumericSockaddr(address.bound_host, 0));
-  SDP_ASSIGN_OR_RETURN(const sockaddr_storage advertised, NumericSockaddr(address.advertised_host, 0));
-  if (bound.ss_family != advertised.ss_family) {
-    return absl::InvalidArgumentError("one host is an IPv4 and the other an IPv6 address");
-  }
-  if (IsWildcard(address.bound_host) || IsWildcard(address.advertised_host)) {
-    return absl::InvalidArgumentError("a host is a wildcard address");
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<MeshAddress> Parse(absl::string_view text, Rank rank, int world_size) {
@@ -73,9 +61,9 @@ absl::StatusOr<MeshAddress> Parse(absl::string_view text, Rank rank, int world_s
   if (!absl::SimpleHexAtoi(words["key"], &address.key)) {
     return absl::InvalidArgumentError("its key is not a hexadecimal number");
   }
-  address.bound_host = words["bound"];
-  address.advertised_host = words["advertised"];
-  SDP_RETURN_IF_ERROR(CheckHosts(address));
+  address.host = words["host"];
+  SDP_RETURN_IF_ERROR(NumericSockaddr(address.host, 0).status());
+  if (IsWildcard(address.host)) return absl::InvalidArgumentError("its host stands for all interfaces");
   for (absl::string_view port : absl::StrSplit(words["ports"], ',')) {
     uint32_t number = 0;
     const bool own = address.ports.size() == static_cast<size_t>(rank);
@@ -92,22 +80,11 @@ absl::StatusOr<MeshAddress> Parse(absl::string_view text, Rank rank, int world_s
   return address;
 }
 
-// The raw bytes of an address and the raw port, as Gloo compares them.
-std::pair<std::string, int> Raw(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET6) {
-    const auto& in = reinterpret_cast<const sockaddr_in6&>(address);
-    return {std::string(reinterpret_cast<const char*>(&in.sin6_addr), sizeof(in.sin6_addr)), in.sin6_port};
-  }
-  const auto& in = reinterpret_cast<const sockaddr_in&>(address);
-  return {std::string(reinterpret_cast<const char*>(&in.sin_addr), sizeof(in.sin_addr)), in.sin_port};
-}
-
 }  // namespace
 
 std::string FormatMeshAddress(const MeshAddress& address) {
-  return absl::StrFormat("%s rank=%d key=%016x bound=%s advertised=%s ports=%s", kFormat, address.rank,
-                         address.key, address.bound_host, address.advertised_host,
-                         absl::StrJoin(address.ports, ","));
+  return absl::StrFormat("%s rank=%d key=%016x host=%s ports=%s", kFormat, address.rank, address.key,
+                         address.host, absl::StrJoin(address.ports, ","));
 }
 
 absl::StatusOr<MeshAddress> ParseMeshAddress(absl::string_view text, Rank rank, int world_size) {
@@ -121,8 +98,8 @@ absl::StatusOr<MeshAddress> ParseMeshAddress(absl::string_view text, Rank rank, 
 }
 
 std::string Endpoint(const MeshAddress& address, Rank peer) {
-  const bool v6 = absl::StrContains(address.advertised_host, ':');
-  return absl::StrCat(v6 ? "[" : "", address.advertised_host, v6 ? "]:" : ":", address.ports[peer]);
+  const bool v6 = absl::StrContains(address.host, ':');
+  return absl::StrCat(v6 ? "[" : "", address.host, v6 ? "]:" : ":", address.ports[peer]);
 }
 
 absl::StatusOr<sockaddr_storage> NumericSockaddr(const std::string& host, uint16_t port) {
@@ -146,17 +123,18 @@ std::string HostOf(const sockaddr_storage& address) {
   return error == 0 ? host : gai_strerror(error);
 }
 
-uint16_t PortOf(const sockaddr_storage& address) { return ntohs(static_cast<uint16_t>(Raw(address).second)); }
+uint16_t PortOf(const sockaddr_storage& address) {
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
 
 bool IsWildcard(const std::string& host) {
   const absl::StatusOr<sockaddr_storage> address = NumericSockaddr(host, 0);
   if (!address.ok()) return false;
-  const std::string bytes = Raw(*address).first;
-  return bytes == std::string(bytes.size(), '\0');
-}
-
-std::string LargestHost(int family) {
-  return family == AF_INET6 ? "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" : "255.255.255.255";
+  if (address->ss_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in&>(*address).sin_addr.s_addr == INADDR_ANY;
+  }
+  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(*address).sin6_addr);
 }
 
 absl::StatusOr<std::string> ResolveHost(const std::string& host, int family, absl::string_view field) {
@@ -170,39 +148,6 @@ absl::StatusOr<std::string> ResolveHost(const std::string& host, int family, abs
                      "address or the name of a host: ", address.status().message()));
   }
   return HostOf(*address);
-}
-
-bool ConnectsItself(const sockaddr_storage& listening, const sockaddr_storage& peer) {
-  // std::string compares bytes as unsigned, as memcmp does.
-  return Raw(listening) > Raw(peer);
-}
-
-absl::StatusOr<ConnectRole> RoleTowards(const MeshAddress& self, const MeshAddress& peer) {
-  const auto connects = [](const MeshAddress& from, const MeshAddress& to) -> absl::StatusOr<bool> {
-    SDP_ASSIGN_OR_RETURN(const sockaddr_storage listening,
-                         NumericSockaddr(from.bound_host, from.ports[to.rank]));
-    SDP_ASSIGN_OR_RETURN(const sockaddr_storage target,
-                         NumericSockaddr(to.advertised_host, to.ports[from.rank]));
-    if (listening.ss_family != target.ss_family) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "rank ", from.rank, " listens on ", from.bound_host, " and rank ", to.rank, " is reached at ",
-          to.advertised_host, ": one is an IPv4 and the other an IPv6 address"));
-    }
-    return ConnectsItself(listening, target);
-  };
-  SDP_ASSIGN_OR_RETURN(const bool self_connects, connects(self, peer));
-  SDP_ASSIGN_OR_RETURN(const bool peer_connects, connects(peer, self));
-  if (!self_connects && !peer_connects) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "Gloo connects only from the larger address to the smaller one: neither does rank ", self.rank,
-        " (listens on ", self.bound_host, ", is reached at ", self.advertised_host, ") connect to rank ",
-        peer.rank, " (listens on ", peer.bound_host, ", is reached at ", peer.advertised_host,
-        ") nor the other way; let each listen on the address at which it is reached"));
-  }
-  if (self_connects && peer_connects) {
-    return self.rank > peer.rank ? ConnectRole::kConnects : ConnectRole::kListens;
-  }
-  return self_connects ? ConnectRole::kConnects : ConnectRole::kListens;
 }
 
 }  // namespace sdp

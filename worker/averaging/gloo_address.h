@@ -1,4 +1,4 @@
-// Where the ranks of a Gloo mesh listen, and who connects to whom.
+// Where the ranks of a Gloo mesh listen, as they tell each other.
 #pragma once
 
 #include <sys/socket.h>
@@ -16,17 +16,16 @@ namespace sdp {
 // What a rank publishes. Gloo listens on a port of its own for every peer.
 struct MeshAddress {
   Rank rank = 0;
-  uint64_t key = 0;        // drawn by the rank for this mesh: peers show it to prove that they mean this one
-  std::string bound_host;  // numeric; where the rank listens
-  std::string advertised_host;  // numeric; where peers reach it
+  uint64_t key = 0;  // drawn by the rank for this mesh: peers show it to prove that they mean this one
+  std::string host;  // numeric; where peers reach the rank
   std::vector<uint16_t> ports;  // by peer; 0 for the rank itself
 };
 
-// One line of text: "sdp-gloo-1 rank=0 key=... bound=10.0.0.5 advertised=10.0.0.5 ports=0,4711,4712".
+// One line of text: "sdp-gloo-1 rank=0 key=00000000075bcd15 host=10.0.0.5 ports=0,4711,4712".
 std::string FormatMeshAddress(const MeshAddress& address);
 
 // INVALID_ARGUMENT: text that is not such a line, of another rank than `rank` or another world, with a
-// wildcard host, with a port 0 or with hosts of two address families. Messages name the rank.
+// wildcard host or with a port 0. Messages name the rank and show the text.
 absl::StatusOr<MeshAddress> ParseMeshAddress(absl::string_view text, Rank rank, int world_size);
 
 // "10.0.0.5:4711" or "[fe80::1]:4711": where `address` lets `peer` connect.
@@ -38,25 +37,11 @@ absl::StatusOr<sockaddr_storage> NumericSockaddr(const std::string& host, uint16
 std::string HostOf(const sockaddr_storage& address);
 uint16_t PortOf(const sockaddr_storage& address);
 
-// Whether the address stands for all interfaces. `host` is numeric.
+// Whether the numeric host stands for all interfaces.
 bool IsWildcard(const std::string& host);
 
-// The numeric host that is larger than all others of its family, AF_INET or AF_INET6.
-std::string LargestHost(int family);
-
-// Resolves a host name or address to a numeric host. `family` is AF_UNSPEC, AF_INET or AF_INET6.
-// INVALID_ARGUMENT names `field` and the host.
+// Resolves a host name or address to a numeric host. `family` is AF_INET, AF_INET6 or AF_UNSPEC: IPv4 if
+// there is such an address. INVALID_ARGUMENT names `field` and the host.
 absl::StatusOr<std::string> ResolveHost(const std::string& host, int family, absl::string_view field);
-
-// A pair of Gloo connects itself if the address on which it listens is larger than the one it is to connect
-// to, byte by byte, and waits to be connected to otherwise.
-bool ConnectsItself(const sockaddr_storage& listening, const sockaddr_storage& peer);
-
-enum class ConnectRole { kListens, kConnects };
-
-// The role of `self` towards `peer`; the peer comes to the opposite one. FAILED_PRECONDITION, naming both
-// hosts: the peers are reached at other addresses than they listen on in such a way that Gloo would let both
-// wait.
-absl::StatusOr<ConnectRole> RoleTowards(const MeshAddress& self, const MeshAddress& peer);
 
 }  // namespace sdp

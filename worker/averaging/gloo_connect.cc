@@ -1,8 +1,6 @@
 #include "worker/averaging/gloo_connect.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <random>
 #include <string>
@@ -20,6 +18,7 @@
 #include "gloo/transport/tcp/device.h"
 #include "worker/averaging/gloo_address.h"
 #include "worker/averaging/gloo_error.h"
+#include "worker/averaging/gloo_pair.h"
 #include "worker/averaging/scoped_sigpipe_block.h"
 #include "worker/averaging/slot.h"
 
@@ -50,12 +49,11 @@ absl::StatusOr<Hosts> ResolveHosts(const MeshOptions& options) {
                          ResolveHost(options.advertised_address, bound.ss_family, "advertised_address"));
   }
   if (IsWildcard(hosts.advertised)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.advertised_address.empty() ? "bind_address \"" : "advertised_address \"",
-                     options.advertised_address.empty() ? options.bind_address : options.advertised_address,
-                     "\" stands for all interfaces and would be advertised; set advertised_address to the "
-                     "address at which "
-                     "peers reach this worker"));
+    const bool given = !options.advertised_address.empty();
+    return absl::InvalidArgumentError(absl::StrCat(
+        given ? "advertised_address" : "bind_address", " \"",
+        given ? options.advertised_address : options.bind_address,
+        "\" stands for all interfaces; set advertised_address to the one at which peers reach this worker"));
   }
   // Gloo listens on one interface only; nobody is told of any other.
   if (IsWildcard(hosts.bound)) hosts.bound = hosts.advertised;
@@ -63,18 +61,19 @@ absl::StatusOr<Hosts> ResolveHosts(const MeshOptions& options) {
 }
 
 // A context with a listening, unconnected pair for every peer.
-absl::StatusOr<std::shared_ptr<GlooContext>> Listen(const MeshOptions& options, const Hosts& hosts) {
+absl::StatusOr<std::shared_ptr<GlooContext>> Listen(const MeshOptions& options, const Hosts& hosts,
+                                                    uint64_t key) {
   ScopedSigpipeBlock block;  // for the device's thread
   try {
     gloo::transport::tcp::attr attributes;
     attributes.hostname = hosts.bound;
-    std::shared_ptr<GlooContext> context =
-        gloo::transport::tcp::CreateDevice(attributes)->createContext(options.rank, options.world_size);
-    // Pairs give up connecting after five times this; the deadline comes first.
-    context->setTimeout(
-        absl::ToChronoMilliseconds(std::clamp(options.connect_timeout, absl::Seconds(1), absl::Hours(24))));
+    const auto device = gloo::transport::tcp::CreateDevice(attributes);
+    const std::shared_ptr<GlooContext> context = device->createContext(options.rank, options.world_size);
     for (Rank peer = 0; peer < options.world_size; ++peer) {
-      if (peer != options.rank) context->createPair(peer);
+      if (peer == options.rank) continue;
+      context->getPair(peer) = std::make_unique<GuardedPair>(
+          static_cast<gloo::transport::tcp::Context*>(context.get()),
+          static_cast<gloo::transport::tcp::Device*>(device.get()), peer, GreetingSlot(key));
     }
     return context;
   } catch (const std::exception& error) {
@@ -84,30 +83,33 @@ absl::StatusOr<std::shared_ptr<GlooContext>> Listen(const MeshOptions& options, 
   }
 }
 
-absl::StatusOr<MeshAddress> AddressOfContext(GlooContext& context, const Hosts& hosts) {
+absl::StatusOr<MeshAddress> AddressOfContext(GlooContext& context, const Hosts& hosts, uint64_t key) {
   MeshAddress self;
   self.rank = context.rank;
-  std::random_device random;
-  self.key = uint64_t{random()} << 32 | random();
-  self.bound_host = hosts.bound;
-  self.advertised_host = hosts.advertised;
+  self.key = key;
+  self.host = hosts.advertised;
   self.ports.resize(context.size, 0);
   for (Rank peer = 0; peer < context.size; ++peer) {
     if (peer == context.rank) continue;
-    try {
-      const GlooAddress address(context.getPair(peer)->address().bytes());
-      self.ports[peer] = PortOf(address.getSockaddr());
-      // Newer versions multiplex one port by sequence number, which the published form has no place for.
-      if (HostOf(address.getSockaddr()) != hosts.bound || self.ports[peer] == 0 ||
-          address.getSeq() != GlooAddress::kSequenceNumberUnset) {
-        return absl::InternalError(absl::StrCat("Gloo listens on ", address.str(), ", not on a port of ",
-                                                hosts.bound, ": another version of Gloo?"));
-      }
-    } catch (const std::exception& error) {
-      return absl::InternalError(absl::StrCat("Gloo's address cannot be read: ", ReasonOf(error.what())));
+    const GlooAddress address(static_cast<const GlooAddress&>(context.getPair(peer)->address()));
+    self.ports[peer] = PortOf(address.getSockaddr());
+    // Newer versions have one port for all and tell connections apart by sequence number.
+    if (HostOf(address.getSockaddr()) != hosts.bound || self.ports[peer] == 0 ||
+        address.getSeq() != GlooAddress::kSequenceNumberUnset) {
+      return absl::InternalError(absl::StrCat("Gloo listens on ", address.str(), ", not on a port of ",
+                                              hosts.bound, ": another version of Gloo?"));
     }
   }
   return self;
+}
+
+absl::Status CheckFamily(const MeshAddress& self, const MeshAddress& peer) {
+  SDP_ASSIGN_OR_RETURN(const sockaddr_storage own, NumericSockaddr(self.host, 0));
+  SDP_ASSIGN_OR_RETURN(const sockaddr_storage other, NumericSockaddr(peer.host, 0));
+  if (own.ss_family == other.ss_family) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("rank ", self.rank, " is reached at ", self.host,
+                                                    " and rank ", peer.rank, " at ", peer.host,
+                                                    ": all must have IPv4 or all IPv6 addresses"));
 }
 
 // What the threads of an attempt share.
@@ -117,28 +119,16 @@ struct Progress {
   absl::Status error ABSL_GUARDED_BY(mutex);  // the first
 };
 
-// First message on a connection, in both directions: proves that it is the right one.
-struct Hello {
-  char magic[8] = {'s', 'd', 'p', '-', 'm', 'e', 's', 'h'};
-  uint64_t key = 0;  // the receiver's
-  int64_t rank = 0;  // the sender's
-
-  friend bool operator==(const Hello& a, const Hello& b) {
-    return std::memcmp(a.magic, b.magic, sizeof(a.magic)) == 0 && a.key == b.key && a.rank == b.rank;
-  }
-};
-
-// One connection in the making, on a thread of its own: Gloo's connect blocks.
+// One connection in the making, on a thread of its own: Gloo's connect blocks. The higher rank connects to
+// the lower one.
 class Connection {
  public:
-  Connection(GlooContext& context, Progress& progress, const MeshAddress& self, const MeshAddress& peer,
-             ConnectRole role)
+  Connection(GlooContext& context, Progress& progress, const MeshAddress& self, const MeshAddress& peer)
       : context_(context),
-        pair_(*context.getPair(peer.rank)),
+        pair_(static_cast<GuardedPair&>(*context.getPair(peer.rank))),
         progress_(progress),
         self_(self),
         peer_(peer),
-        role_(role),
         thread_([this] { Run(); }) {}
   ~Connection() {
     Cancel();
@@ -150,11 +140,11 @@ class Connection {
   // What it still waits for.
   std::string Missing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_.mutex) {
     const std::string peer = absl::StrCat("rank ", peer_.rank);
-    if (phase_ == Phase::kHello)
-      return absl::StrCat(peer, " at ", Place(), " is connected but does not answer");
-    if (role_ == ConnectRole::kConnects) return absl::StrCat(peer, " cannot be reached at ", Place());
-    return absl::StrCat(peer, " (", peer_.advertised_host, ") does not connect to this rank, ", self_.rank,
-                        ", at ", Endpoint(self_, peer_.rank));
+    if (phase_ == Phase::kGreeting)
+      return absl::StrCat(peer, " (", peer_.host, ") is connected but does not answer");
+    if (connects()) return absl::StrCat(peer, " cannot be reached at ", Place());
+    return absl::StrCat(peer, " (", peer_.host, ") does not connect to this rank, ", self_.rank, ", at ",
+                        Endpoint(self_, peer_.rank));
   }
 
   // Ends the attempt, unless it is done.
@@ -162,20 +152,21 @@ class Connection {
     absl::MutexLock lock(&progress_.mutex);
     cancelled_ = true;
     if (phase_ == Phase::kConnecting) pair_.close();
-    if (phase_ == Phase::kHello) {
-      hello_out_->abortWaitSend();
-      hello_in_->abortWaitRecv();
+    if (phase_ == Phase::kGreeting) {
+      sent_buffer_->abortWaitSend();
+      received_buffer_->abortWaitRecv();
     }
   }
 
  private:
-  enum class Phase { kNotBegun, kConnecting, kHello, kEnding, kDone };
+  enum class Phase { kNotBegun, kConnecting, kGreeting, kEnding, kDone };
 
+  bool connects() const { return self_.rank > peer_.rank; }
   std::string Place() const { return Endpoint(peer_, self_.rank); }
 
   void Run() {
     absl::Status status = Connect();
-    if (status.ok()) status = SayHello();
+    if (status.ok()) status = Greet();
     absl::MutexLock lock(&progress_.mutex);
     phase_ = Phase::kDone;
     if (progress_.error.ok()) progress_.error = status;
@@ -184,80 +175,65 @@ class Connection {
 
   absl::Status Enter(Phase phase) ABSL_LOCKS_EXCLUDED(progress_.mutex) {
     absl::MutexLock lock(&progress_.mutex);
-    if (cancelled_) return absl::CancelledError("the attempt to connect was given up");
+    if (cancelled_) return GivenUp();
     phase_ = phase;
     return absl::OkStatus();
   }
 
-  absl::Status Unavailable(const char* what) const {
-    return absl::UnavailableError(
-        absl::StrCat("connection with rank ", peer_.rank, " at ", Place(), ": ", ReasonOf(what)));
-  }
+  static absl::Status GivenUp() { return absl::CancelledError("the attempt to connect was given up"); }
 
-  // The address to hand to Gloo, which takes its role from it.
-  absl::StatusOr<std::vector<char>> Target() const {
-    SDP_ASSIGN_OR_RETURN(const sockaddr_storage listening,
-                         NumericSockaddr(self_.bound_host, self_.ports[peer_.rank]));
-    SDP_ASSIGN_OR_RETURN(sockaddr_storage target,
-                         NumericSockaddr(peer_.advertised_host, peer_.ports[self_.rank]));
-    if (role_ == ConnectRole::kListens && ConnectsItself(listening, target)) {
-      SDP_ASSIGN_OR_RETURN(target, NumericSockaddr(LargestHost(target.ss_family), 65535));
-    }
-    return GlooAddress(target).bytes();
+  absl::Status Unavailable(const char* what) const {
+    return absl::UnavailableError(absl::StrCat("connection with rank ", peer_.rank, " (",
+                                               connects() ? Place() : peer_.host, "): ", ReasonOf(what)));
   }
 
   absl::Status Connect() {
-    SDP_ASSIGN_OR_RETURN(const std::vector<char> target, Target());
+    SDP_ASSIGN_OR_RETURN(const sockaddr_storage listener,
+                         NumericSockaddr(peer_.host, peer_.ports[self_.rank]));
     SDP_RETURN_IF_ERROR(Enter(Phase::kConnecting));
     try {
-      pair_.connect(target);
+      connects() ? pair_.Connect(listener) : pair_.AwaitConnection();
     } catch (const std::exception& error) {
       return Unavailable(error.what());
     }
     return absl::OkStatus();
   }
 
-  absl::Status SayHello() {
-    Hello sent, received;
-    sent.key = peer_.key;
-    sent.rank = self_.rank;
-    hello_out_ = context_.createUnboundBuffer(&sent, sizeof(sent));
-    hello_in_ = context_.createUnboundBuffer(&received, sizeof(received));
-    absl::Status status = Enter(Phase::kHello);
+  // Each side shows the other's key, in the slot, and says who it is.
+  absl::Status Greet() {
+    int64_t sent = self_.rank, received = -1;
+    sent_buffer_ = context_.createUnboundBuffer(&sent, sizeof(sent));
+    received_buffer_ = context_.createUnboundBuffer(&received, sizeof(received));
+    absl::Status status = Enter(Phase::kGreeting);
     try {
       if (status.ok()) {
-        hello_in_->recv(peer_.rank, kHelloSlot);
-        hello_out_->send(peer_.rank, kHelloSlot);
-        if (!hello_in_->waitRecv(kForever) || !hello_out_->waitSend(kForever)) {
-          status = absl::CancelledError("the attempt to connect was given up");
-        }
+        sent_buffer_->send(peer_.rank, GreetingSlot(peer_.key));
+        received_buffer_->recv(peer_.rank, GreetingSlot(self_.key));
+        if (!sent_buffer_->waitSend(kForever) || !received_buffer_->waitRecv(kForever)) status = GivenUp();
       }
     } catch (const std::exception& error) {
       status = Unavailable(error.what());
     }
     absl::MutexLock lock(&progress_.mutex);
     phase_ = Phase::kEnding;
-    hello_in_.reset();  // before the memory that they write to
-    hello_out_.reset();
-    SDP_RETURN_IF_ERROR(status);
-    Hello expected;
-    expected.key = self_.key;
-    expected.rank = peer_.rank;
-    if (received == expected) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
-        "rank ", peer_.rank, " at ", Place(), " belongs to another mesh, or this connection is not its"));
+    sent_buffer_.reset();  // before what they point to
+    received_buffer_.reset();
+    if (status.ok() && received != peer_.rank) {
+      status = absl::FailedPreconditionError(absl::StrCat("rank ", received, " answers at ", Place(),
+                                                          ", where rank ", peer_.rank, " should be"));
+    }
+    return status;
   }
 
   GlooContext& context_;
-  gloo::transport::Pair& pair_;
+  GuardedPair& pair_;
   Progress& progress_;
   const MeshAddress& self_;
   const MeshAddress& peer_;
-  const ConnectRole role_;
   Phase phase_ ABSL_GUARDED_BY(progress_.mutex) = Phase::kNotBegun;
   bool cancelled_ ABSL_GUARDED_BY(progress_.mutex) = false;
-  // Exist from before Phase::kHello to its end.
-  std::unique_ptr<gloo::transport::UnboundBuffer> hello_in_, hello_out_;
+  // Exist throughout Phase::kGreeting.
+  std::unique_ptr<gloo::transport::UnboundBuffer> sent_buffer_, received_buffer_;
   std::thread thread_;
 };
 
@@ -291,26 +267,26 @@ absl::StatusOr<std::shared_ptr<GlooContext>> ConnectGlooContext(const MeshOption
                                                                 Rendezvous& rendezvous) {
   const absl::Time deadline = absl::Now() + options.connect_timeout;
   SDP_ASSIGN_OR_RETURN(const Hosts hosts, ResolveHosts(options));
-  SDP_ASSIGN_OR_RETURN(std::shared_ptr<GlooContext> context, Listen(options, hosts));
-  SDP_ASSIGN_OR_RETURN(const MeshAddress self, AddressOfContext(*context, hosts));
+  std::random_device random;
+  const uint64_t key = uint64_t{random()} << 32 | random();
+  SDP_ASSIGN_OR_RETURN(std::shared_ptr<GlooContext> context, Listen(options, hosts, key));
+  SDP_ASSIGN_OR_RETURN(const MeshAddress self, AddressOfContext(*context, hosts, key));
   SDP_RETURN_IF_ERROR(rendezvous.Publish(FormatMeshAddress(self)));
 
   std::vector<MeshAddress> peers;
-  std::vector<ConnectRole> roles;
   for (Rank rank = 0; rank < options.world_size; ++rank) {
     if (rank == options.rank) continue;
     SDP_ASSIGN_OR_RETURN(const std::string text, rendezvous.AddressOf(rank, deadline));
     SDP_ASSIGN_OR_RETURN(MeshAddress peer, ParseMeshAddress(text, rank, options.world_size));
-    SDP_ASSIGN_OR_RETURN(const ConnectRole role, RoleTowards(self, peer));
+    SDP_RETURN_IF_ERROR(CheckFamily(self, peer));
     peers.push_back(std::move(peer));
-    roles.push_back(role);
   }
 
   ScopedSigpipeBlock block;  // for the connections' threads
   Progress progress;
   Connections connections;
-  for (size_t i = 0; i < peers.size(); ++i) {
-    connections.push_back(std::make_unique<Connection>(*context, progress, self, peers[i], roles[i]));
+  for (const MeshAddress& peer : peers) {
+    connections.push_back(std::make_unique<Connection>(*context, progress, self, peer));
   }
   SDP_RETURN_IF_ERROR(WaitForAll(connections, progress, peers.front().rank, deadline, rendezvous));
   connections.clear();

@@ -7,11 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "gloo/transport/pair.h"
 #include "gloo/transport/unbound_buffer.h"
 #include "worker/averaging/gloo_error.h"
+#include "worker/averaging/gloo_pair.h"
 #include "worker/averaging/scoped_sigpipe_block.h"
 #include "worker/averaging/slot.h"
 
@@ -20,9 +19,9 @@ namespace {
 
 // For waits that something else ends; far from overflowing Gloo's clock.
 constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
-// The farewell is a courtesy to peers that still listen.
-constexpr std::chrono::milliseconds kFarewellTime(200);
-// A broken connection is noticed by the waiter and by the peer's listener at about the same time.
+// The farewell is a courtesy to peers that still read.
+constexpr std::chrono::milliseconds kFarewellTime(100);
+// How long the cause of a woken waiter may be under way.
 constexpr absl::Duration kCauseTime = absl::Seconds(1);
 
 }  // namespace
@@ -43,7 +42,9 @@ class GlooMemory : public Memory {
 
 // A rank's last message on each connection.
 struct GlooTransport::Farewell {
-  int32_t code = 0;  // absl::StatusCode; 0: it leaves
+  static constexpr int32_t kNone = -1;
+
+  int32_t code = kNone;  // absl::StatusCode of Transport::LastWord
   char reason[252] = {};
 
   static Farewell From(const absl::Status& status) {
@@ -58,38 +59,41 @@ struct GlooTransport::Farewell {
   }
 };
 
-struct GlooTransport::Listener {
-  Rank peer = 0;
-  Farewell farewell;
-  std::unique_ptr<gloo::transport::UnboundBuffer> buffer;
-  std::thread thread;
+struct GlooTransport::Peer {
+  Rank rank = 0;
+  GuardedPair* pair = nullptr;
+  Farewell farewell;  // written by Gloo's thread
+  std::unique_ptr<gloo::transport::UnboundBuffer> farewell_buffer;
 };
 
 GlooTransport::GlooTransport(std::shared_ptr<gloo::transport::Context> context)
     : Transport(context->rank, context->size), context_(std::move(context)) {
   ScopedSigpipeBlock block;
-  for (Rank peer = 0; peer < world_size(); ++peer) {
-    if (peer == rank()) continue;
-    auto listener = std::make_unique<Listener>();
-    listener->peer = peer;
-    listener->buffer = context_->createUnboundBuffer(&listener->farewell, sizeof(Farewell));
-    listener->thread = std::thread([this, &listener = *listener] { Listen(listener); });
-    listeners_.push_back(std::move(listener));
+  for (Rank rank = 0; rank < world_size(); ++rank) {
+    if (rank == this->rank()) continue;
+    auto peer = std::make_unique<Peer>();
+    peer->rank = rank;
+    peer->pair = static_cast<GuardedPair*>(context_->getPair(rank).get());
+    peer->farewell_buffer = context_->createUnboundBuffer(&peer->farewell, sizeof(Farewell));
+    try {
+      peer->farewell_buffer->recv(rank, kFarewellSlot);
+    } catch (const std::exception&) {
+      // The connection is broken already, which OnClosed says at once.
+    }
+    peer->pair->OnClosed([this, &peer = *peer] { OnClosed(peer); });
+    peers_.push_back(std::move(peer));
   }
 }
 
 GlooTransport::~GlooTransport() { Close(); }
 
-void GlooTransport::Listen(Listener& listener) {
-  try {
-    listener.buffer->recv(listener.peer, kFarewellSlot);
-    if (!listener.buffer->waitRecv(kForever)) return;  // this rank closes
-  } catch (const std::exception& lost) {
-    OnParting(listener.peer, Parting::kLost, absl::UnavailableError(ReasonOf(lost.what())));
+void GlooTransport::OnClosed(const Peer& peer) {
+  if (peer.farewell.code == Farewell::kNone) {
+    OnParting(peer.rank, Parting::kLost, absl::UnavailableError("its connection broke"));
     return;
   }
-  const absl::Status last_word = listener.farewell.ToStatus();
-  OnParting(listener.peer, last_word.ok() ? Parting::kLeft : Parting::kFailed, last_word);
+  const absl::Status last_word = peer.farewell.ToStatus();
+  OnParting(peer.rank, last_word.ok() ? Parting::kLeft : Parting::kFailed, last_word);
 }
 
 std::unique_ptr<Memory> GlooTransport::CreateMemory(void* data, size_t bytes) {
@@ -159,7 +163,7 @@ absl::Status GlooTransport::Await(GlooMemory& memory, Rank peer, Wait wait) {
 
 absl::Status GlooTransport::Cause(const GlooMemory& memory, Rank peer, const char* what) {
   // Gloo wakes a waiter for any broken connection on which its buffer has something pending and does not say
-  // for which: the listeners know, at about the same time.
+  // for which; OnClosed comes right after.
   absl::MutexLock lock(&mutex_);
   const absl::Time deadline = absl::Now() + kCauseTime;
   do {
@@ -180,9 +184,9 @@ void GlooTransport::SendFarewells() {
   Farewell farewell = Farewell::From(LastWord());
   const auto buffer = context_->createUnboundBuffer(&farewell, sizeof(farewell));
   int sent = 0;
-  for (const auto& listener : listeners_) {
+  for (const auto& peer : peers_) {
     try {
-      buffer->send(listener->peer, kFarewellSlot);
+      buffer->send(peer->rank, kFarewellSlot);
       ++sent;
     } catch (const std::exception&) {
       // The peer is gone: it needs no farewell.
@@ -204,12 +208,12 @@ void GlooTransport::SendFarewells() {
 void GlooTransport::Close() {
   if (context_ == nullptr) return;
   ScopedSigpipeBlock block;
+  for (const auto& peer : peers_) peer->pair->OnClosed(nullptr);
   SendFarewells();
-  for (const auto& listener : listeners_) listener->buffer->abortWaitRecv();
-  for (const auto& listener : listeners_) listener->thread.join();
-  // Orderly, so that peers still read what was sent.
-  for (const auto& listener : listeners_) context_->getPair(listener->peer).reset();
-  listeners_.clear();
+  for (const auto& peer : peers_) peer->pair->FinishSending();
+  // Takes up to one round of Gloo's loop for each: the peers already know.
+  for (const auto& peer : peers_) context_->getPair(peer->rank).reset();
+  peers_.clear();
   context_.reset();
 }
 

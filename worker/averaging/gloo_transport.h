@@ -4,9 +4,9 @@
 // - An UnboundBuffer that goes away while its message is under way leaves its connection unusable and Gloo's
 // loop
 //   thread busy: after a failure all connections are closed.
-// - When a connection breaks, a waiter is woken unless its own message was already partly transferred. One
-// thread
-//   per peer therefore waits for the peer's farewell, which wakes in any case, and interrupts the waiter.
+// - When a connection breaks, a waiter whose own message was already partly transferred is not woken: the
+// pair
+//   tells us, and we wake it.
 // - A wait that times out inside Gloo closes all connections: waits have no timeout here and are aborted
 // instead.
 // - Closing a connection on this side wakes nobody on this side.
@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -29,7 +28,7 @@ class GlooMemory;
 
 class GlooTransport : public Transport {
  public:
-  // All pairs of `context` but the rank's own are connected.
+  // All pairs of `context` but the rank's own are connected GuardedPairs.
   explicit GlooTransport(std::shared_ptr<gloo::transport::Context> context);
   ~GlooTransport() override;
 
@@ -42,7 +41,7 @@ class GlooTransport : public Transport {
 
  private:
   struct Farewell;
-  struct Listener;
+  struct Peer;
 
   void Wake() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -51,11 +50,11 @@ class GlooTransport : public Transport {
   absl::Status Await(GlooMemory& memory, Rank peer, Wait wait) ABSL_LOCKS_EXCLUDED(mutex_);
   // Why an operation with `peer` failed, with `what` Gloo said.
   absl::Status Cause(const GlooMemory& memory, Rank peer, const char* what) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Listen(Listener& listener);
+  void OnClosed(const Peer& peer);
   void SendFarewells();
 
   std::shared_ptr<gloo::transport::Context> context_;
-  std::vector<std::unique_ptr<Listener>> listeners_;  // one per peer
+  std::vector<std::unique_ptr<Peer>> peers_;  // all but this rank
   gloo::transport::UnboundBuffer* blocked_on_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 

@@ -10,9 +10,10 @@ namespace sdp {
 // Groups of a mesh have ids below this.
 constexpr uint32_t kMaxGroups = 1 << 16;
 
-// Messages outside of any collective.
-constexpr uint64_t kHelloSlot = uint64_t{1} << 63;
-constexpr uint64_t kFarewellSlot = kHelloSlot + 1;
+// Messages outside of any collective: the last one on a connection, and the first one, to the rank that drew
+// `key`.
+constexpr uint64_t kFarewellSlot = uint64_t{1} << 63;
+inline uint64_t GreetingSlot(uint64_t key) { return uint64_t{3} << 62 | key; }
 
 // What two members must agree on before their messages may meet, beside group and sequence. A receive of
 // another length would end the process inside Gloo; with the length in the tag, members that started
