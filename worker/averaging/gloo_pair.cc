@@ -17,6 +17,8 @@ namespace {
 
 // Connections that send nothing are not even accepted for as long as this.
 constexpr int kGreetingSeconds = 60;
+// Gloo's own backlog of 1 would let one stranger keep the peer waiting.
+constexpr int kBacklog = 64;
 
 }  // namespace
 
@@ -25,6 +27,7 @@ GuardedPair::GuardedPair(gloo::transport::tcp::Context* context, gloo::transport
     // Deadlines are ours: Gloo's would close the pair.
     : Pair(context, device, peer, gloo::kNoTimeout), greeting_(greeting) {
   std::lock_guard<std::mutex> lock(m_);
+  ::listen(fd_, kBacklog);
   setsockopt(fd_, IPPROTO_TCP, TCP_DEFER_ACCEPT, &kGreetingSeconds, sizeof(kGreetingSeconds));
   fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) | O_NONBLOCK);
 }
