@@ -8,6 +8,7 @@
 #include "absl/synchronization/mutex.h"
 #include "common/base/clock.h"
 #include "worker/averaging/scoped_sigpipe_block.h"
+#include "worker/averaging/suspect.h"
 
 namespace sdp {
 namespace {
@@ -74,9 +75,11 @@ struct Executor::State {
   // Why the running job is late.
   absl::Status Late() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     const Rank peer = transport->waiting_for();
-    return absl::DeadlineExceededError(
-        absl::StrCat(Describe(running->call), " did not end within ", absl::FormatDuration(timeout),
-                     peer < 0 ? std::string() : absl::StrCat(": still waiting for rank ", peer)));
+    const std::string text =
+        absl::StrCat(Describe(running->call), " did not end within ", absl::FormatDuration(timeout));
+    if (peer < 0) return absl::DeadlineExceededError(text);
+    return WithSuspect(absl::DeadlineExceededError(absl::StrCat(text, ": still waiting for rank ", peer)),
+                       peer);
   }
 };
 

@@ -21,6 +21,7 @@
 #include "worker/averaging/gloo_pair.h"
 #include "worker/averaging/scoped_sigpipe_block.h"
 #include "worker/averaging/slot.h"
+#include "worker/averaging/suspect.h"
 
 namespace sdp {
 namespace {
@@ -135,6 +136,7 @@ class Connection {
     thread_.join();
   }
 
+  Rank peer() const { return peer_.rank; }
   bool done() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_.mutex) { return phase_ == Phase::kDone; }
 
   // What it still waits for.
@@ -183,8 +185,10 @@ class Connection {
   static absl::Status GivenUp() { return absl::CancelledError("the attempt to connect was given up"); }
 
   absl::Status Unavailable(const char* what) const {
-    return absl::UnavailableError(absl::StrCat("connection with rank ", peer_.rank, " (",
-                                               connects() ? Place() : peer_.host, "): ", ReasonOf(what)));
+    return WithSuspect(
+        absl::UnavailableError(absl::StrCat("connection with rank ", peer_.rank, " (",
+                                            connects() ? Place() : peer_.host, "): ", ReasonOf(what))),
+        peer_.rank);
   }
 
   absl::Status Connect() {
@@ -245,14 +249,19 @@ absl::Status WaitForAll(const Connections& connections, Progress& progress, Rank
     {
       absl::MutexLock lock(&progress.mutex);
       std::vector<std::string> missing;
+      Rank missing_rank = 0;
       for (const auto& connection : connections) {
-        if (!connection->done()) missing.push_back(connection->Missing());
+        if (connection->done()) continue;
+        missing.push_back(connection->Missing());
+        missing_rank = connection->peer();
       }
       SDP_RETURN_IF_ERROR(progress.error);
       if (missing.empty()) return absl::OkStatus();
       if (absl::Now() >= deadline) {
-        return absl::DeadlineExceededError(
+        const absl::Status late = absl::DeadlineExceededError(
             absl::StrCat("not connected in time: ", absl::StrJoin(missing, "; ")));
+        // With several missing, this rank is as likely to be the cause as any of them.
+        return missing.size() == 1 ? WithSuspect(late, missing_rank) : late;
       }
       progress.changed.WaitWithTimeout(&progress.mutex, kPollPeriod);
     }

@@ -3,11 +3,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "worker/averaging/suspect.h"
 
 namespace sdp {
 
 absl::Status PeerGone(Rank peer, absl::string_view why) {
-  return absl::UnavailableError(absl::StrCat("rank ", peer, " is gone: ", why));
+  return WithSuspect(absl::UnavailableError(absl::StrCat("rank ", peer, " is gone: ", why)), peer);
 }
 
 void Transport::Interrupt(absl::Status reason) {

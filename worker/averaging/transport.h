@@ -89,7 +89,7 @@ class Transport {
   std::vector<bool> left_ ABSL_GUARDED_BY(mutex_);
 };
 
-// UNAVAILABLE, naming the rank.
+// UNAVAILABLE, naming and suspecting the rank.
 absl::Status PeerGone(Rank peer, absl::string_view why);
 
 }  // namespace sdp
