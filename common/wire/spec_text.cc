@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "common/wire/spec_reader.h"
 #include "common/base/utf8.h"
+#include "common/wire/spec_reader.h"
 #include "common/wire/wire.h"
 #include "yaml-cpp/yaml.h"
 
