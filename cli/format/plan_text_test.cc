@@ -1,0 +1,111 @@
+#include "cli/format/plan_text.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace sdp::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Two workers, three blocks of 1000 parameters, 1000 shared.
+v1::Plan SmallPlan() {
+  v1::Plan plan;
+  for (const char* name : {"worker-0", "worker-1"}) {
+    v1::PlanMember* member = plan.add_members();
+    member->set_worker(name);
+    member->set_first_sequence(plan.members_size() == 1 ? 0 : 8);
+    member->set_sequences(8);
+  }
+  plan.add_mask("110");
+  plan.add_mask("011");
+  plan.add_holder_sets()->add_ranks(0);
+  plan.mutable_holder_sets(0)->add_ranks(1);
+  plan.add_holder_sets()->add_ranks(0);
+  v1::Bucket* bucket = plan.add_buckets();
+  bucket->set_elements(2000);
+  bucket = plan.add_buckets();
+  bucket->set_holder_set(1);
+  bucket->set_elements(1000);
+  v1::PlanSummary* summary = plan.mutable_summary();
+  summary->set_active_ratio(2.0 / 3);
+  summary->set_spectral_gap(0.5);
+  summary->set_spectral_gap_bound(0.625);
+  summary->set_spectral_gap_with_shared(0.75);
+  summary->set_masking_error(0.25);
+  summary->set_coverage_minimum(1);
+  summary->set_imbalance(1);
+  summary->set_parameters(4000);
+  for (int i = 0; i < 2; ++i) {
+    v1::WorkerCost* cost = summary->add_workers();
+    cost->set_parameters(3000);
+    cost->set_bytes_per_step(8000);
+    cost->set_flops_per_step(2.5e9);
+  }
+  return plan;
+}
+
+TEST(PlanText, ShowsWorkersSummaryAndMask) {
+  EXPECT_EQ(PlanText(SmallPlan(), /*wide=*/false, /*utf8=*/false),
+            "RANK  WORKER    SEQUENCES  BLOCKS  PARAMETERS  OF MODEL  FLOP/STEP  SENT/STEP\n"
+            "0     worker-0  0-7        2/3     3.00k       75%       2.50G      7.81 KiB\n"
+            "1     worker-1  8-15       2/3     3.00k       75%       2.50G      7.81 KiB\n"
+            "\n"
+            "Model:           4.00k parameters\n"
+            "Active ratio:    0.6667 of the blocks on a worker (mean)\n"
+            "Spectral gap:    0.5, bound 0.625, gap / bound 0.8; with shared components 0.75\n"
+            "Masking error:   0.25 (0: data parallelism, 1: nothing in common)\n"
+            "Coverage:        every block has at least 1 holder; its loss would lose the block\n"
+            "Bytes per step:  7.81 KiB sent per worker (mean), 50% of data parallelism's 15.6 KiB\n"
+            "Imbalance:       1 (most parameters on a worker / mean)\n"
+            "Holder sets:     2 distinct, 2 buckets\n"
+            "\n"
+            "Mask (rows: workers, columns: blocks)\n"
+            "          0 1 2\n"
+            "worker-0  # # .\n"
+            "worker-1  . # #\n");
+}
+
+TEST(PlanText, WideListsHolderSets) {
+  EXPECT_THAT(PlanText(SmallPlan(), /*wide=*/true, /*utf8=*/false),
+              HasSubstr("HOLDER SET  RANKS  BUCKETS  SIZE\n"
+                        "0           0,1    1        7.81 KiB\n"
+                        "1           0      1        3.91 KiB\n"));
+}
+
+TEST(PlanText, DrawsInUtf8WhenTheTerminalCan) {
+  EXPECT_THAT(PlanText(SmallPlan(), false, /*utf8=*/true), HasSubstr("worker-1  \u00b7 \u25a0 \u25a0\n"));
+}
+
+TEST(PlanText, ManyBlocksAreDrawnCloseTogetherWithTheirNumbersDownwards) {
+  v1::Plan plan = SmallPlan();
+  const std::string row = std::string(50, '1') + std::string(50, '0');
+  plan.set_mask(0, row);
+  plan.set_mask(1, row);
+  const std::string text = PlanText(plan, false, false);
+  EXPECT_THAT(text, HasSubstr("worker-0  " + std::string(50, '#') + std::string(50, '.') + "\n"));
+  EXPECT_THAT(text, HasSubstr("01234567890123456789"));
+  EXPECT_THAT(text, HasSubstr("\n          " + std::string(10, ' ') + "11111111112222222222"));
+}
+
+TEST(PlanText, OneWorkerSendsNothing) {
+  v1::Plan plan = SmallPlan();
+  plan.mutable_members()->RemoveLast();
+  plan.mutable_mask()->RemoveLast();
+  plan.mutable_summary()->mutable_workers()->RemoveLast();
+  const std::string text = PlanText(plan, false, false);
+  EXPECT_THAT(text, HasSubstr("Bytes per step:  none"));
+  EXPECT_THAT(text, Not(HasSubstr("would lose")));
+}
+
+TEST(PlanText, AnEmptyPlanIsNoReasonToCrash) {
+  EXPECT_THAT(PlanText(v1::Plan(), true, true), HasSubstr("RANK"));
+}
+
+TEST(DataParallelBytesPerStep, IsTheRingMinimum) {
+  EXPECT_EQ(DataParallelBytesPerStep(SmallPlan()), 2 * 0.5 * 4000 * 4);
+}
+
+}  // namespace
+}  // namespace sdp::cli
