@@ -18,6 +18,15 @@ absl::Duration UnaryTimeout(const GlobalOptions& options) {
   return options.timeout == absl::ZeroDuration() ? kUnaryDeadline : options.timeout;
 }
 
+// What is behind gRPC's "failed to connect to all addresses; last error: UNKNOWN: ipv4:...: Connection
+// refused".
+std::string Cause(absl::string_view message) {
+  const size_t colon = message.rfind(": ");
+  const bool nested =
+      absl::StartsWith(message, "failed to connect to all addresses") && colon != absl::string_view::npos;
+  return std::string(nested ? message.substr(colon + 2) : message);
+}
+
 }  // namespace
 
 Client::Client(Session& session)
@@ -100,7 +109,7 @@ absl::Status Client::Explain(const absl::Status& status) const {
   const bool connected = channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
   if (status.code() == absl::StatusCode::kUnavailable || (late && !connected)) {
     return absl::UnavailableError(absl::StrCat(
-        "cannot reach the coordinator at ", address, ": ", status.message(),
+        "cannot reach the coordinator at ", address, ": ", Cause(status.message()),
         "\nIs it running there? --coordinator HOST:PORT or the variable SDP_COORDINATOR say where it is."));
   }
   if (late) {

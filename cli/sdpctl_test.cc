@@ -23,7 +23,7 @@ TEST_F(Sdpctl, UnreachableCoordinator) {
   // Port 1 (tcpmux) has no listener on any ordinary machine.
   EXPECT_EQ(RunSdpctl({"job", "list", "--coordinator", "127.0.0.1:1"}, environment), kExitUnreachable);
   EXPECT_EQ(out.str(), "");
-  EXPECT_THAT(err.str(), HasSubstr("cannot reach the coordinator at 127.0.0.1:1"));
+  EXPECT_THAT(err.str(), HasSubstr("cannot reach the coordinator at 127.0.0.1:1: Connection refused\n"));
   EXPECT_THAT(err.str(), HasSubstr("SDP_COORDINATOR"));
 }
 

@@ -6,7 +6,6 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/base/utf8.h"
 #include "google/protobuf/any.pb.h"
 #include "google/rpc/error_details.pb.h"
@@ -43,19 +42,23 @@ absl::Cord ErrorInfoPayload(absl::string_view reason) {
   return absl::Cord(info.SerializeAsString());
 }
 
-// A serialized BadRequest of at most `bytes`, with as many violations as fit.
+// A serialized BadRequest of at most `bytes`, with as many violations as fit and the number of the others.
 std::string FitBadRequest(const std::string& serialized, size_t bytes) {
   google::rpc::BadRequest request;
   if (serialized.size() <= bytes || !request.ParseFromString(serialized)) return serialized;
-  const int all = request.field_violations_size();
-  google::rpc::BadRequest_FieldViolation rest;
-  while (request.field_violations_size() > 0) {
-    request.mutable_field_violations()->RemoveLast();
-    rest.set_description(absl::StrFormat("and %d problems more", all - request.field_violations_size()));
-    // Besides its content, a violation has a tag and a length of at most 3 bytes.
-    if (request.ByteSizeLong() + rest.ByteSizeLong() + 4 <= bytes) break;
+  constexpr size_t kFraming = 4;  // a violation's tag and its length
+  constexpr size_t kRestBytes = 64;
+  size_t used = kRestBytes;
+  int kept = 0;
+  for (const auto& violation : request.field_violations()) {
+    used += violation.ByteSizeLong() + kFraming;
+    if (used > bytes) break;
+    ++kept;
   }
-  *request.add_field_violations() = rest;
+  auto* violations = request.mutable_field_violations();
+  const int left_out = violations->size() - kept;
+  violations->DeleteSubrange(kept, left_out);
+  request.add_field_violations()->set_description(absl::StrCat("and ", left_out, " problems more"));
   return request.SerializeAsString();
 }
 

@@ -81,6 +81,28 @@ TEST(RoundTrip, SpecThroughProtoAndJson) {
   }));
 }
 
+// Whatever people type, they get problems or a spec, never a crash; and what is read is what validation
+// expects.
+TEST(RoundTrip, MutilatedTextIsRefusedOrRead) {
+  EXPECT_TRUE(rc::check("cut, doubled and replaced characters", [] {
+    std::string text = SpecToYaml(SpecToProto(*AnyJobSpec()));
+    for (int i = *rc::gen::inRange(1, 6); i > 0; --i) {
+      const size_t at = *rc::gen::inRange<size_t>(0, text.size());
+      const std::string piece = *rc::gen::elementOf(
+          std::vector<std::string>{"",   "\n", ": ", "- ", "[", "]", "{",  "}",     "&a ", "*a",  "!",
+                                   "\"", "'",  "|",  ">",  "%", "@", "\t", "---\n", "? ",  "<<: "});
+      text.replace(at, *rc::gen::inRange<size_t>(0, 4), piece);
+    }
+    v1::JobSpec proto;
+    JobSpec spec;
+    if (ParseSpecText(text, &proto).empty() && ValidateSpec(proto, &spec).empty()) {
+      JobSpec back;
+      RC_ASSERT(ValidateSpec(SpecToProto(spec), &back).empty());
+      RC_ASSERT(back == spec);
+    }
+  }));
+}
+
 Plan AnyPlan() {
   using rc::gen::arbitrary;
   using rc::gen::inRange;

@@ -148,7 +148,11 @@ TEST(ParseSpecText, TextThatIsNoSpec) {
   EXPECT_THAT(Parse("seed: *nowhere"), ElementsAre(Problem("", "neither YAML nor JSON")));
   EXPECT_THAT(Parse("display_name: \"\xff\""), ElementsAre(Problem("", "UTF-8")));
   EXPECT_THAT(Parse(std::string(2 << 20, ' ')), ElementsAre(Problem("", "at most 1048576")));
-  EXPECT_THAT(Parse(std::string(10000, '[')), ElementsAre(Problem("", "")));
+  for (const char* nesting : {"[", "{", "- ", "? ", "a: {", "!a ["}) {
+    std::string deep;
+    while (deep.size() < 100'000) deep += nesting;
+    EXPECT_THAT(Parse(deep), ElementsAre(Problem("", ""))) << nesting;
+  }
   EXPECT_THAT(Parse("&a {model: *a}"), ElementsAre(Problem("model.model", "no such field")));
 }
 
