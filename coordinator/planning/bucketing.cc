@@ -1,5 +1,6 @@
 #include "coordinator/planning/bucketing.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -7,6 +8,9 @@ namespace sdp {
 namespace {
 
 constexpr int64_t kElementBytes = 4;  // float32
+constexpr int64_t kMinimumBucketBytes = 256 * 1024;
+constexpr int64_t kMaximumBucketBytes = 25'000'000;
+constexpr int64_t kBucketsPerModel = 8;
 
 // Numbers holder sets in the order in which they are first seen; set 0 is all ranks.
 class HolderSetIndex {
@@ -47,7 +51,13 @@ void SpreadNorms(int workers, Bucketing& bucketing) {
 
 }  // namespace
 
+int64_t BucketBytes(const ParameterTable& table) {
+  return std::clamp(table.elements * kElementBytes / kBucketsPerModel, kMinimumBucketBytes,
+                    kMaximumBucketBytes);
+}
+
 Bucketing MakeBuckets(const ParameterTable& table, const Mask& mask) {
+  const int64_t limit = BucketBytes(table);
   HolderSetIndex sets(mask);
   Bucketing bucketing;
   std::vector<Bucket>& buckets = bucketing.buckets;
@@ -59,7 +69,7 @@ Bucketing MakeBuckets(const ParameterTable& table, const Mask& mask) {
       const int64_t elements = table.slices[s].elements;
       const bool joins = !buckets.empty() && buckets.back().holder_set == holder_set &&
                          last_shared == component.shared() &&
-                         (buckets.back().elements + elements) * kElementBytes <= kBucketBytes;
+                         (buckets.back().elements + elements) * kElementBytes <= limit;
       if (!joins) {
         buckets.emplace_back();
         buckets.back().holder_set = holder_set;

@@ -10,9 +10,10 @@
 
 namespace sdp {
 
-// Size that buckets are filled to, in bytes of gradients: large enough for the bandwidth, small enough that
-// the first averages start early in the backward pass.
-inline constexpr int64_t kBucketBytes = 25'000'000;
+// Size that buckets are filled to, in bytes of gradients: an eighth of the model, so that the first averages
+// start early in the backward pass of a small model too; at least 256 KiB, where latency begins to outweigh
+// bandwidth, and at most 25 MB, where more would not help bandwidth.
+int64_t BucketBytes(const ParameterTable& table);
 
 struct Bucketing {
   std::vector<std::vector<Rank>> holder_sets;  // as in Plan
@@ -24,7 +25,7 @@ struct Bucketing {
 // embedding's gradient comes first and its look-up's share last.
 //
 // A bucket takes slice after slice while the holder set stays the same and it does not grow beyond
-// kBucketBytes; a larger slice is a bucket of its own. Shared components never share a bucket with maskable
+// BucketBytes; a larger slice is a bucket of its own. Shared components never share a bucket with maskable
 // ones: the head would otherwise wait for blocks, or even for the embedding, at C = 1. Each bucket counts in
 // the gradient norm at the holder that counts the fewest elements so far.
 Bucketing MakeBuckets(const ParameterTable& table, const Mask& mask);

@@ -100,16 +100,25 @@ TEST(BucketingTest, BucketsAreFilledButNotOverfilled) {
     int64_t elements = 0;
     for (int slice : bucket.slices) elements += table.slices[slice].elements;
     EXPECT_EQ(bucket.elements, elements);
-    EXPECT_TRUE(bucket.elements * 4 <= kBucketBytes || bucket.slices.size() == 1) << i;
+    EXPECT_TRUE(bucket.elements * 4 <= BucketBytes(table) || bucket.slices.size() == 1) << i;
     if (i + 1 == bucketing.buckets.size()) continue;
     const Slice& next = table.slices[bucketing.buckets[i + 1].slices[0]];
     const bool may_join = table.components[next.component].shared() ==
                           table.components[table.slices[bucket.slices[0]].component].shared();
     if (!may_join) continue;
-    EXPECT_GT((bucket.elements + next.elements) * 4, kBucketBytes) << i;
+    EXPECT_GT((bucket.elements + next.elements) * 4, BucketBytes(table)) << i;
     ++full;
   }
   EXPECT_GE(full, 4);
+}
+
+TEST(BucketingTest, SmallModelsHaveSeveralBucketsAndLargeOnesNoHugeOnes) {
+  EXPECT_EQ(BucketBytes(Table(1, 16, 100)), 256 * 1024);
+  EXPECT_EQ(BucketBytes(Table(2, 1024, 32000)), 25'000'000);
+  const ParameterTable table = Table(8, 128, 256);
+  EXPECT_EQ(BucketBytes(table), table.elements * 4 / 8);
+  EXPECT_GE(MakeBuckets(table, Mask::Full(4, 8)).buckets.size(), 8u)
+      << "plain data parallelism overlaps as well";
 }
 
 TEST(BucketingTest, NormsAreSpreadOverTheHolders) {

@@ -173,7 +173,7 @@ RC_GTEST_PROP(MakePlanPropertyTest, BucketsFollowBackwardAndStayWithinTheLimit, 
   RC_ASSERT(plan.ok());
   int next_slice = static_cast<int>(table.slices.size()) - 1;
   for (const Bucket& bucket : plan->buckets) {
-    RC_ASSERT(bucket.elements * 4 <= kBucketBytes || bucket.slices.size() == 1u);
+    RC_ASSERT(bucket.elements * 4 <= BucketBytes(table) || bucket.slices.size() == 1u);
     const bool shared = table.components[table.slices[bucket.slices[0]].component].shared();
     for (int slice : bucket.slices) {
       RC_ASSERT(slice == next_slice--);
