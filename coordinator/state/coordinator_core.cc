@@ -258,7 +258,8 @@ void CoordinatorCore::OnLoss(const Loss& loss, absl::Time now, Effects* out) {
   if (!loss.status.ok()) out->push_back(CloseSession{loss.session, loss.status});
   if (!loss.occupation.has_value() || loss.occupation->stop_deadline.has_value()) return;
   JobEntry* entry = MutableJob(loss.occupation->id.job);
-  SDP_CHECK(entry != nullptr && entry->round != nullptr, "a busy worker belongs to an active job");
+  // An earlier loss of the same moment may have ended the job.
+  if (entry->round == nullptr) return;
   Apply(*entry, entry->round->OnLost(loss.occupation->rank, loss.reason, now), now, out);
 }
 
@@ -289,7 +290,8 @@ void CoordinatorCore::ApplyOne(JobEntry& entry, RoundEffect& effect, absl::Time 
         out);
   } else if (auto* finished = std::get_if<AllFinished>(&effect)) {
     job.exported_files = std::move(finished->exported_files);
-    const std::string files = absl::StrJoin(job.exported_files, ", ");
+    const std::string files =
+        job.exported_files.empty() ? "no files" : absl::StrJoin(job.exported_files, ", ");
     AddEvent(entry, {JobEventKind::kExported, files, WorkerName(), job.progress.step}, now, out);
     EndJob(entry, JobState::kSucceeded,
            absl::StrCat("exported ", Count(job.exported_files.size(), "file"), " to ",
@@ -314,10 +316,16 @@ void CoordinatorCore::ApplyOne(JobEntry& entry, RoundEffect& effect, absl::Time 
   }
 }
 
+bool CoordinatorCore::IsMember(const AssignmentKey& id, const WorkerName& name) const {
+  const WorkerRecord* worker = membership_.Find(name);
+  return worker != nullptr && worker->occupation.has_value() && worker->occupation->id == id &&
+         !worker->occupation->stop_deadline.has_value();
+}
+
 void CoordinatorCore::SendToMember(const JobEntry& entry, SendTo& send, Effects* out) {
-  const WorkerRecord* worker = membership_.Find(entry.job.plan->members[send.rank].worker);
-  SDP_CHECK(worker != nullptr && worker->occupation.has_value(), "messages go to the members of an epoch");
-  out->push_back(Send{worker->session, std::move(send.message)});
+  const WorkerName& worker = entry.job.plan->members[send.rank].worker;
+  if (!IsMember(entry.round->id(), worker)) return;  // lost at this very moment: the round hears of it next
+  out->push_back(Send{membership_.Find(worker)->session, std::move(send.message)});
 }
 
 void CoordinatorCore::StartJob(JobEntry& entry, const std::vector<WorkerName>& workers, absl::Time now,
@@ -366,8 +374,8 @@ void CoordinatorCore::EndJob(JobEntry& entry, JobState state, const std::string&
   if (entry.round == nullptr) return;
   const std::unique_ptr<Round> round = std::move(entry.round);
   for (Rank rank = 0; rank < round->plan().world_size(); ++rank) {
-    if (round->lost(rank)) continue;
     const WorkerName& worker = round->plan().members[rank].worker;
+    if (!IsMember(round->id(), worker)) continue;
     if (round->done(rank)) {
       membership_.Release(worker, absl::StrCat("waits for a job; worked for jobs/", job.id.value()));
     } else {

@@ -67,6 +67,8 @@ class CoordinatorCore {
   // Carries out what a round wants.
   void Apply(JobEntry& entry, RoundEffects effects, absl::Time now, Effects* out);
   void ApplyOne(JobEntry& entry, RoundEffect& effect, absl::Time now, Effects* out);
+  // Whether the worker of this name is alive and works for `id`.
+  bool IsMember(const AssignmentKey& id, const WorkerName& name) const;
   void SendToMember(const JobEntry& entry, SendTo& send, Effects* out);
 
   void StartJob(JobEntry& entry, const std::vector<WorkerName>& workers, absl::Time now, Effects* out);

@@ -249,7 +249,9 @@ std::string Round::When() const {
 
 bool Round::AllReached(AssignmentPhase phase) const {
   return std::all_of(members_.begin(), members_.end(), [phase](const Member& member) {
-    return !member.lost && member.phase >= phase && member.phase <= AssignmentPhase::kFinished;
+    // Who has finished may go.
+    if (member.lost && member.phase != AssignmentPhase::kFinished) return false;
+    return member.phase >= phase && member.phase <= AssignmentPhase::kFinished;
   });
 }
 
