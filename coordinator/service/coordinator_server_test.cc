@@ -348,7 +348,7 @@ TEST(CoordinatorServerTest, MetricsFollowTheJobAndGoWithIt) {
     EXPECT_TRUE(absl::StrContains(text, line)) << line << " is not in\n" << text;
   }
   EXPECT_TRUE(absl::StrContains(
-      text, "sdp_rpc_duration_seconds_count{method=\"JobService/CreateJob\",code=\"OK\"} 1"))
+      text, "sdp_rpc_duration_seconds_count{code=\"OK\",method=\"JobService/CreateJob\"} 1"))
       << text;
   a->Report(v1::ASSIGNMENT_PHASE_FINISHED);
   b->Report(v1::ASSIGNMENT_PHASE_FINISHED);
