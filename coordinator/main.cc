@@ -3,12 +3,14 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
@@ -38,9 +40,19 @@ struct Flags {
   double collective_timeout = 60;
 };
 
+// Problem with an address to listen at; empty when it is HOST:PORT.
+std::string ListenProblem(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  uint32_t port = 0;
+  const bool fine = colon != std::string::npos && colon > 0 &&
+                    absl::SimpleAtoi(address.substr(colon + 1), &port) && port <= 65535;
+  return fine ? "" : absl::StrCat("'", address, "' is not HOST:PORT");
+}
+
 void AddFlags(CLI::App& app, Flags& flags) {
   const CLI::Range seconds(0.001, 1e6);
   app.add_option("--listen", flags.listen, "HOST:PORT for workers and clients; port 0 takes a free one")
+      ->check(ListenProblem)
       ->capture_default_str();
   app.add_option("--metrics-listen", flags.metrics_listen,
                  "IP:PORT that Prometheus reads /metrics from; port 0 takes a free one, \"\" is off")
@@ -156,6 +168,9 @@ int Main(int argc, char** argv) {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  // gRPC writes its own errors to stderr; ours say the same in one line. Overridden by the environment.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
 
   const absl::Status status = Serve(flags, signals);
   if (!status.ok()) {
