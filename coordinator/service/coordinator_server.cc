@@ -87,6 +87,12 @@ void CoordinatorServer::CloseSession(SessionId session, const absl::Status& stat
 
 void CoordinatorServer::JobChanged(const JobId& id) { watches_.Notify(id); }
 
+void CoordinatorServer::EventAdded(const JobId& id, const JobEvent& event) {
+  spdlog::info("jobs/{} {} (event {}): {}", id.value(), JobStateName(event.state), event.sequence,
+               event.message);
+  watches_.Notify(id);
+}
+
 void CoordinatorServer::WriteLog(const Log& log) {
   spdlog::log(log.warning ? spdlog::level::warn : spdlog::level::info, "{}", log.text);
 }

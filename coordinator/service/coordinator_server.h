@@ -59,6 +59,7 @@ class CoordinatorServer : private EffectSink {
   void SendToSession(SessionId session, const ToWorker& message) override;
   void CloseSession(SessionId session, const absl::Status& status) override;
   void JobChanged(const JobId& id) override;
+  void EventAdded(const JobId& id, const JobEvent& event) override;
   void WriteLog(const Log& log) override;
   void StoreFailed(const absl::Status& status) override;
 

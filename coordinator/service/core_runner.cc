@@ -48,7 +48,7 @@ void CoreRunner::CarryOut(const Item& item) {
   if (auto* job = std::get_if<PersistJob>(&effect)) {
     sink_.JobChanged(job->job.id);
   } else if (auto* event = std::get_if<PersistEvent>(&effect)) {
-    sink_.JobChanged(event->job);
+    sink_.EventAdded(event->job, event->event);
   } else if (auto* send = std::get_if<Send>(&effect)) {
     sink_.SendToSession(send->session, send->message);
   } else if (auto* close = std::get_if<coordinator::CloseSession>(&effect)) {

@@ -20,8 +20,10 @@ class EffectSink {
   virtual ~EffectSink() = default;
   virtual void SendToSession(SessionId session, const ToWorker& message) = 0;
   virtual void CloseSession(SessionId session, const absl::Status& status) = 0;
-  // The job has a new event or state, which is stored.
+  // The job is another than before, which is stored.
   virtual void JobChanged(const JobId& id) = 0;
+  // The job has a new event, which is stored.
+  virtual void EventAdded(const JobId& id, const JobEvent& event) = 0;
   virtual void WriteLog(const Log& log) = 0;
   // Nothing more is carried out: what is not stored must not be said.
   virtual void StoreFailed(const absl::Status& status) = 0;

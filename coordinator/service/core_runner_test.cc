@@ -22,6 +22,9 @@ class NotingSink : public EffectSink {
     Note(absl::StrCat("close ", session.value()));
   }
   void JobChanged(const JobId& id) override { Note(absl::StrCat("changed ", id.value())); }
+  void EventAdded(const JobId& id, const JobEvent& event) override {
+    Note(absl::StrCat("event ", event.sequence, " of ", id.value()));
+  }
   void WriteLog(const Log&) override {}
   void StoreFailed(const absl::Status& status) override { Note(absl::StrCat("store ", status.message())); }
 
