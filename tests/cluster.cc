@@ -69,12 +69,12 @@ Result Cluster::Sdpctl(std::vector<std::string> arguments, absl::Duration timeou
 std::string Cluster::Submit(const std::string& yaml) {
   v1::CreateJobRequest request;
   const std::vector<SpecProblem> problems = ParseSpecText(yaml, request.mutable_spec());
-  EXPECT_TRUE(problems.empty()) << ProblemsToStatus(problems) << "\n" << yaml;
+  SDP_CHECK(problems.empty(), absl::StrCat(ProblemsToStatus(problems).ToString(), "\n", yaml).c_str());
   grpc::ClientContext context;
   SetDeadline(context, kPatience);
   v1::CreateJobResponse response;
   const grpc::Status status = jobs_->CreateJob(&context, request, &response);
-  EXPECT_TRUE(status.ok()) << status.error_message() << "\n" << yaml;
+  SDP_CHECK(status.ok(), absl::StrCat(status.error_message(), "\n", yaml).c_str());
   return response.job().name();
 }
 

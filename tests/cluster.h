@@ -34,7 +34,7 @@ class Cluster {
   // A running process of the CLI: sdpctl --coordinator ... ARGUMENTS.
   Result Sdpctl(std::vector<std::string> arguments, absl::Duration timeout = kPatience);
 
-  // Submits a spec in YAML; its name. Fails the test when it is refused.
+  // Submits a spec in YAML that must be accepted; its name.
   std::string Submit(const std::string& yaml);
   v1::Job Get(const std::string& name);
   // Waits until the job is in `state` (or in a state that it cannot leave); the job as it is then.
@@ -74,7 +74,7 @@ struct TinySpec {
   int workers = 2;
   int layers = 4;
   int64_t steps = 20;
-  double active_ratio = 0.5;
+  double active_ratio = 0.75;
   int evaluation_interval = 0;
   std::string extra;  // further top-level YAML
 

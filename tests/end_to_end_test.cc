@@ -40,6 +40,8 @@ TEST(EndToEnd, AJobSubmittedBeforeAnyWorkerWaitsAndThenRuns) {
   WriteShards(cluster.directory());
   TinySpec spec = Spec(cluster);
   spec.workers = 4;
+  spec.layers = 8;
+  spec.active_ratio = 0.5;
   spec.evaluation_interval = 10;
   const std::string job = cluster.Submit(spec.Yaml());
   EXPECT_EQ(cluster.Get(job).state(), v1::JOB_STATE_QUEUED);
@@ -55,7 +57,7 @@ TEST(EndToEnd, AJobSubmittedBeforeAnyWorkerWaitsAndThenRuns) {
   EXPECT_LT(done.evaluation().full_loss(), 4.5);
   EXPECT_GT(done.evaluation().full_loss(), 0.0);
   EXPECT_EQ(done.plan().summary().coverage_minimum(), 2);
-  ExpectExported(cluster.directory() + "/model", 4 * 9 + 3);
+  ExpectExported(cluster.directory() + "/model", 8 * 9 + 3);
 
   int evaluations = 0;
   int64_t sequence = 0;
@@ -88,6 +90,7 @@ TEST(EndToEnd, BytesOnTheWireAreTheRingMinimum) {
   TinySpec spec = Spec(cluster);
   spec.workers = 4;
   spec.layers = 8;
+  spec.active_ratio = 0.5;
   const v1::Job job = cluster.WaitForState(cluster.Submit(spec.Yaml()), v1::JOB_STATE_SUCCEEDED);
   ASSERT_EQ(job.progress().workers_size(), 4);
   for (int rank = 0; rank < 4; ++rank) {

@@ -23,6 +23,7 @@ TinySpec Spec(const Cluster& cluster, int workers, int64_t steps = 5) {
   spec.data_directory = cluster.directory();
   spec.output_directory = cluster.directory() + "/model";
   spec.workers = workers;
+  if (workers == 1) spec.active_ratio = 1;
   spec.steps = steps;
   return spec;
 }

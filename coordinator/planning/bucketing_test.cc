@@ -75,7 +75,7 @@ TEST(BucketingTest, NeighboursWithTheSameHoldersShareABucket) {
 }
 
 TEST(BucketingTest, HeadAndEmbeddingStayApartAtFullOverlap) {
-  const ParameterTable table = Table(3, 48, 100);
+  const ParameterTable table = Table(3, 32, 100);
   const Bucketing bucketing = MakeBuckets(table, Mask::Full(2, 3));
   EXPECT_THAT(Contents(table, bucketing), ElementsAre("head", "block 2 + block 1 + block 0", "embedding"));
   EXPECT_THAT(bucketing.holder_sets, ElementsAre(ElementsAre(0, 1)));

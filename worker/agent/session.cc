@@ -44,7 +44,13 @@ Session::Session(SessionAssignment assignment, SessionOptions options, SessionLi
 }
 
 Session::~Session() {
-  Abort("the session was dropped");
+  bool ended = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    ended = ended_;
+  }
+  // A session that has ended leaves its peers in peace: they may still be in the last collective.
+  if (!ended) Abort("the session was dropped");
   thread_.join();
 }
 
@@ -88,6 +94,10 @@ std::vector<std::string> Session::exported_files() const {
 void Session::Run() {
   absl::Status status = RunToEnd();
   if (absl::Status aborted = AbortedStatus(); !aborted.ok()) status = aborted;
+  {
+    absl::MutexLock lock(&mutex_);
+    ended_ = true;
+  }
   listener_->OnEnded(status);
 }
 

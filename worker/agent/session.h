@@ -56,7 +56,7 @@ struct SessionProgress {
   WireBytes bytes;  // since the mesh began
 };
 
-// Thread-safe. The destructor aborts and joins.
+// Thread-safe. The destructor aborts what has not ended, and joins.
 class Session {
  public:
   Session(SessionAssignment assignment, SessionOptions options, SessionListener* listener);
@@ -96,6 +96,7 @@ class Session {
   mutable absl::Mutex mutex_;
   bool released_ ABSL_GUARDED_BY(mutex_) = false;
   bool aborted_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::string abort_reason_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<Rank, std::string> addresses_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Mesh> mesh_ ABSL_GUARDED_BY(mutex_);        // set once, destroyed last
