@@ -40,7 +40,7 @@ bool TestServer::TickUntil(const std::function<bool()>& condition) {
   const absl::Time deadline = absl::Now() + kPatience;
   while (!condition()) {
     if (absl::Now() > deadline) return false;
-    Advance(absl::Milliseconds(10));
+    Advance(absl::Microseconds(1));
   }
   return true;
 }

@@ -49,7 +49,8 @@ class TestServer {
   std::shared_ptr<grpc::Channel> NewChannel() const;
   // Moves the clock, then ticks once.
   void Advance(absl::Duration duration);
-  // Ticks until the condition holds, the clock moving by 10 ms at a time; false when kPatience runs out.
+  // Ticks until the condition holds; false when kPatience runs out. The clock hardly moves, however often it
+  // ticks: nobody is lost meanwhile.
   bool TickUntil(const std::function<bool()>& condition);
 
   CoordinatorServer& server() { return *server_; }
