@@ -37,7 +37,9 @@ struct CommittedStep {
   int64_t tokens = 0;  // over all workers
   double learning_rate = 0;
   double gradient_norm = 0;  // global, before clipping; 0 when parameters are averaged
-  bool skipped = false;      // not finite somewhere: nobody applied it
+  // Not finite somewhere: nobody applied it. When parameters are averaged: some worker left out its own
+  // update.
+  bool skipped = false;
 };
 
 // What a round of training did: one step when gradients are averaged, H steps when parameters are.
@@ -105,6 +107,7 @@ class Trainer {
   virtual TrainerStats stats() const = 0;
 
   // Hash over the parameters and moments of one held component: equal on all its holders after every commit.
+  // When parameters are averaged, over the parameters alone: moments are each worker's own.
   virtual uint64_t ComponentHash(int component) const = 0;
 };
 
