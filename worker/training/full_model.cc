@@ -23,12 +23,14 @@ class ComponentStream {
   ComponentStream(const ParameterTable& table, const Plan& plan, Rank rank, const Subnetwork& subnetwork,
                   Communicator& world)
       : table_(table), plan_(plan), rank_(rank), subnetwork_(subnetwork), world_(world) {
-    places_.resize(table.slices.size());
-    for (size_t bucket = 0; bucket < plan.buckets.size(); ++bucket) {
-      int64_t begin = 0;
-      for (const int slice : plan.buckets[bucket].slices) {
-        places_[slice] = {static_cast<int>(bucket), begin};
-        begin += table.slices[slice].elements;
+    runs_.resize(table.components.size());
+    for (const Bucket& bucket : plan.buckets) {
+      int last = -1;  // component
+      for (const int slice : bucket.slices) {
+        const int component = table.slices[slice].component;
+        if (component != last) runs_[component].emplace_back();
+        runs_[component].back().push_back(slice);
+        last = component;
       }
     }
     for (const Component& component : table.components) {
@@ -53,22 +55,18 @@ class ComponentStream {
     const bool held = plan_.Holds(rank_, streamed);
     if (!slot.buffer.defined()) slot.buffer = at::empty({largest_}, at::kFloat);
     const int root = plan_.Provider(table_, component);
-    int64_t offset = 0;  // in the buffer
-    for (int slice = streamed.first_slice; slice < streamed.end_slice;) {
-      // Slices that lie side by side in the provider's bucket travel together.
-      const int first = slice;
-      int64_t elements = 0;
-      do {
-        if (!held) slot.slices[slice] = View(slot.buffer, offset + elements, slice);
-        elements += table_.slices[slice].elements;
-        ++slice;
-      } while (slice < streamed.end_slice && places_[slice].bucket == places_[first].bucket &&
-               places_[slice].begin == places_[first].begin + elements);
-      absl::Span<float> data = rank_ == root
-                                   ? absl::MakeSpan(subnetwork_.slice(first).parameters.data(), elements)
-                                   : Values(slot.buffer).subspan(offset, elements);
+    int64_t begin = 0;  // in the buffer; each run travels as one
+    for (const Run& run : runs_[component]) {
+      int64_t end = begin;
+      for (const int slice : run) {
+        if (!held) slot.slices[slice] = View(slot.buffer, end, slice);
+        end += table_.slices[slice].elements;
+      }
+      const absl::Span<float> data =
+          rank_ == root ? absl::MakeSpan(subnetwork_.slice(run[0]).parameters.data(), end - begin)
+                        : Values(slot.buffer).subspan(begin, end - begin);
       slot.works.push_back(world_.Broadcast(data, root));
-      offset += elements;
+      begin = end;
     }
   }
 
@@ -81,6 +79,8 @@ class ComponentStream {
   }
 
  private:
+  using Run = std::vector<int>;  // slices of a component that lie side by side in a bucket of the plan
+
   struct Slot {
     at::Tensor buffer;
     std::vector<at::Tensor> slices;
@@ -102,8 +102,8 @@ class ComponentStream {
   const Rank rank_;
   const Subnetwork& subnetwork_;
   Communicator& world_;
-  std::vector<ParameterStore::Place> places_;  // by slice, of the plan's buckets
-  int64_t largest_ = 0;                        // elements of the largest streamed component
+  std::vector<std::vector<Run>> runs_;  // by component
+  int64_t largest_ = 0;                 // elements of the largest streamed component
   Slot slots_[2];
 };
 

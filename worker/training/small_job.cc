@@ -84,7 +84,8 @@ Plan PlanFor(const JobSpec& spec, const ParameterTable& table, const std::vector
     plan.members.push_back(std::move(member));
   }
   plan.holder_sets.push_back(everyone);
-  for (const Component& component : table.components) {
+  for (size_t i = table.components.size(); i-- > 0;) {
+    const Component& component = table.components[i];
     const int set =
         HolderSetOf(plan, component.shared() ? everyone : plan.mask.Holders(component.mask_column));
     if (plan.buckets.empty() || plan.buckets.back().holder_set != set ||
@@ -95,7 +96,7 @@ Plan PlanFor(const JobSpec& spec, const ParameterTable& table, const std::vector
       plan.buckets.push_back(bucket);
     }
     Bucket& bucket = plan.buckets.back();
-    for (int slice = component.first_slice; slice < component.end_slice; ++slice) {
+    for (int slice = component.end_slice - 1; slice >= component.first_slice; --slice) {
       bucket.slices.push_back(slice);
     }
     bucket.elements += component.elements;

@@ -16,8 +16,9 @@ namespace sdp {
 // Four blocks, hidden 16, four heads in two groups, sequences of 12 tokens below 32; global batch of 8.
 JobSpec SmallJob();
 
-// The plan of `mask` (one row of '0' and '1' per rank). Neighbouring components of one holder set share a
-// bucket of at most `bucket_elements` values. Empty `sequences`: an even split of the spec's global batch.
+// The plan of `mask` (one row of '0' and '1' per rank). In the order of the backward pass, neighbouring
+// components of one holder set share a bucket of at most `bucket_elements` values. Empty `sequences`: an even
+// split of the spec's global batch.
 Plan PlanFor(const JobSpec& spec, const ParameterTable& table, const std::vector<std::string>& mask,
              std::vector<int> sequences = {}, int64_t bucket_elements = 6000);
 

@@ -223,6 +223,22 @@ TEST(TrainerTest, AfterAnOverflowEveryStepIsSkipped) {
   EXPECT_EQ(cluster.CommonHashes(), before);
 }
 
+TEST(TrainerTest, LocalStepsThatAreNotFiniteAreLeftOut) {
+  JobSpec spec = SmallJob();
+  spec.averaging.mode = AveragingMode::kParameters;
+  spec.averaging.every_steps = 3;
+  spec.optimizer.adamw.learning_rate = 1e30;
+  spec.optimizer.schedule.warmup_steps = 0;
+  TrainingCluster cluster(spec, {"1100", "0110", "1011"});
+  const RoundOutcome outcome = cluster.Round();
+  ASSERT_EQ(outcome.steps.size(), 3u);
+  EXPECT_FALSE(outcome.steps[0].skipped);
+  EXPECT_TRUE(outcome.steps[1].skipped);
+  EXPECT_TRUE(outcome.steps[2].skipped);
+  cluster.CommonHashes();
+  for (const float value : cluster.Parameter(3)) ASSERT_TRUE(std::isfinite(value));
+}
+
 TEST(TrainerTest, AnAbortEndsTheRoundWithItsReason) {
   TrainingCluster cluster(SmallJob(), {"1111", "1111"});
   cluster.Round();
