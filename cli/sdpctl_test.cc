@@ -178,7 +178,8 @@ TEST_F(Sdpctl, Workers) {
     response->mutable_worker()->set_name(request.name());
     return absl::OkStatus();
   };
-  EXPECT_EQ(Run({"worker", "list", "-o", "name"}).out, "workers/a\nworkers/b\n");
+  const Result names = Run({"worker", "list", "-o", "name"});
+  EXPECT_EQ(names.out, "workers/a\nworkers/b\n") << names.err;
   EXPECT_THAT(Run({"worker", "list"}).out, HasSubstr("ADDRESS"));
   EXPECT_EQ(Run({"worker", "get", "a", "-o", "yaml"}).out, "name: workers/a\n");
   EXPECT_THAT(Run({"worker", "get", "workers/a"}).out, StartsWith("Name:"));

@@ -10,6 +10,7 @@ namespace sdp {
 namespace {
 
 constexpr int kMaxReceiveBytes = 4 << 20;
+constexpr int kConnectMs = 5'000;
 // A peer whose host vanished is noticed after at most kKeepaliveMs + kKeepaliveTimeoutMs.
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveTimeoutMs = 5'000;
@@ -44,7 +45,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // no limit
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 200);
+  // Despite its name, how long one attempt to connect may take: a busy machine must not count as an absent
+  // one.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   // Control traffic stays inside the cluster; a proxy meant for the web would only break it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
