@@ -116,8 +116,7 @@ absl::Status CheckMarker(const std::string& directory, double nonce) {
 absl::Status WriteConfigAndIndex(const JobSpec& spec, const ParameterTable& table,
                                  const std::vector<Shard>& shards, const std::string& directory) {
   SDP_RETURN_IF_ERROR(WriteLlamaConfig(directory, spec.model));
-  const bool one_file = shards.size() == 1;
-  if (!one_file) {
+  if (shards.size() > 1) {
     SafetensorsIndex index;
     index.total_bytes = table.elements * static_cast<int64_t>(sizeof(float));
     for (const Shard& shard : shards) {
@@ -125,12 +124,7 @@ absl::Status WriteConfigAndIndex(const JobSpec& spec, const ParameterTable& tabl
     }
     SDP_RETURN_IF_ERROR(WriteSafetensorsIndex(directory, index));
   }
-  // What an earlier export of another number of shards left would be loaded in place of this one.
-  std::error_code error;
-  const std::string stale = directory + (one_file ? "/model.safetensors.index.json" : "/model.safetensors");
-  std::filesystem::remove(stale, error);
-  if (error) return absl::ErrnoToStatus(error.value(), absl::StrCat(stale, ": cannot remove this file"));
-  return absl::OkStatus();
+  return RemoveOtherExports(directory, static_cast<int>(shards.size()));
 }
 
 // Gives all ranks an error when one has one, of the same code. `from_zero` becomes rank 0's on all ranks.
