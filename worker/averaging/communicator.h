@@ -18,6 +18,7 @@
 
 namespace sdp {
 
+// kBarrier is AllReduceSmall.
 enum class Collective { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kSendRecv, kBarrier };
 
 // Payload bytes that this rank has put on and taken off the wire.
@@ -99,7 +100,8 @@ class Rendezvous {
   virtual ~Rendezvous() = default;
   // Makes this rank's address known to the others.
   virtual absl::Status Publish(std::string address) = 0;
-  // Waits for the address of `rank`. DEADLINE_EXCEEDED names the rank; CANCELLED when the epoch was aborted.
+  // Waits for the address of `rank`. DEADLINE_EXCEEDED names the rank; CANCELLED when the epoch was aborted,
+  // even if the address is known: that is how a mesh that is connecting hears of it.
   virtual absl::StatusOr<std::string> AddressOf(Rank rank, absl::Time deadline) = 0;
 };
 
@@ -112,7 +114,8 @@ struct MeshOptions {
   std::string advertised_address;
   // All connections stand within this time.
   absl::Duration connect_timeout = absl::Seconds(30);
-  // Any one collective ends within this time.
+  // Any one collective ends within this time, from when it began to run, as long as somebody waits for it or
+  // a later one.
   absl::Duration collective_timeout = absl::Seconds(60);
 };
 
