@@ -33,8 +33,7 @@ class BucketAverager {
   static absl::StatusOr<std::unique_ptr<BucketAverager>> Create(const Plan& plan, Rank rank,
                                                                 const HolderGroups& groups,
                                                                 std::vector<absl::Span<float>> buffers);
-  // Waits for the collectives under way: the buffers may go afterwards. The mesh must still live, or the step
-  // must be finished.
+  // Waits for the collectives under way: the buffers may go afterwards.
   ~BucketAverager();
 
   // Begins a step. The one before must be finished.

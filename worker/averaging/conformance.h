@@ -1,5 +1,5 @@
 // What every Mesh must do. An implementation runs the suite by instantiating it with a factory:
-//   INSTANTIATE_TEST_SUITE_P(Loopback, MeshConformance, ::testing::Values(&LoopbackFactory));
+//   INSTANTIATE_TEST_SUITE_P(Loopback, MeshConformance, ::testing::Values(&LoopbackMeshes));
 #pragma once
 
 #include <functional>

@@ -6,6 +6,7 @@
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "worker/averaging/conformance.h"
+#include "worker/averaging/suspect.h"
 
 namespace sdp {
 namespace {
@@ -101,6 +102,7 @@ TEST_P(MeshConformance, DeadlineNamesTheMissingRank) {
     const absl::Status status = second->Wait();
     EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0"));
+    EXPECT_EQ(SuspectedRank(status), 0);
     EXPECT_EQ(first->Wait().code(), absl::StatusCode::kDeadlineExceeded);
     EXPECT_EQ(starter.start(**all, floats, doubles)->Wait().code(), absl::StatusCode::kDeadlineExceeded);
   }
@@ -140,6 +142,7 @@ TEST_P(MeshConformance, DestroyedMemberIsNamedToAllOthers) {
       const absl::Status status = work->Wait();
       EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
       EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0"));
+      EXPECT_EQ(SuspectedRank(status), 0);
     });
   }
 }
@@ -176,6 +179,7 @@ TEST_P(MeshConformance, AbortedMemberTellsTheOthersWhy) {
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0"));
     EXPECT_THAT(std::string(status.message()), HasSubstr("out of memory"));
+    EXPECT_EQ(SuspectedRank(status), 0);
   });
 }
 

@@ -1,13 +1,11 @@
 // Connecting, and what the conformance suite cannot see: processes, sockets, threads.
 #include "worker/averaging/gloo_mesh.h"
 
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/process_stats.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -20,7 +18,6 @@ namespace sdp {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 using MeshOrError = absl::StatusOr<std::unique_ptr<Mesh>>;
 
@@ -117,7 +114,6 @@ TEST(GlooMeshTest, ConnectsOverIpv6) {
   AddressBook book;
   MeshOptions zero = Options(0, 2), one = Options(1, 2);
   zero.bind_address = one.bind_address = "::1";
-  MeshOrError probe = Connect(book, Options(0, 1));
   Attempt other(book, zero);
   MeshOrError mesh = Connect(book, one);
   if (!mesh.ok() && absl::IsFailedPrecondition(mesh.status())) GTEST_SKIP() << "no IPv6: " << mesh.status();
@@ -155,8 +151,6 @@ TEST(GlooMeshTest, NamesARankThatPublishesNonsenseOrNothing) {
   const absl::Status nonsense = Connect(book, Options(0, 2)).status();
   EXPECT_EQ(nonsense.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(nonsense.message()), HasSubstr("rank 1"));
-  const absl::Status nothing = Connect(book, Options(0, 3, absl::Milliseconds(1))).status();
-  EXPECT_FALSE(nothing.ok());
   book.Set(1, FormatMeshAddress(Pretended(1, 3, 1)));
   const absl::Status missing = Connect(book, Options(0, 3, absl::Milliseconds(20))).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kDeadlineExceeded);
@@ -178,7 +172,7 @@ TEST(GlooMeshTest, NamesAPeerThatDoesNotAnswer) {
   AddressBook book;
   TestSocket silent;
   book.Set(0, FormatMeshAddress(Pretended(0, 2, silent.Listen())));
-  const absl::Status status = Connect(book, Options(1, 2, absl::Milliseconds(100))).status();
+  const absl::Status status = Connect(book, Options(1, 2, absl::Seconds(2))).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("rank 0 (127.0.0.1) is connected but does not answer"));

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +18,9 @@ namespace {
 
 // Connections that send nothing are not even accepted for as long as this.
 constexpr int kGreetingSeconds = 60;
+// Nor are they waited for longer than this once they are accepted: Gloo's thread has other connections to
+// serve.
+constexpr int kGreetingMilliseconds = 50;
 // Gloo's own backlog of 1 would let one stranger keep the peer waiting.
 constexpr int kBacklog = 64;
 
@@ -30,6 +34,13 @@ GuardedPair::GuardedPair(gloo::transport::tcp::Context* context, gloo::transport
   ::listen(fd_, kBacklog);
   setsockopt(fd_, IPPROTO_TCP, TCP_DEFER_ACCEPT, &kGreetingSeconds, sizeof(kGreetingSeconds));
   fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) | O_NONBLOCK);
+}
+
+GuardedPair::~GuardedPair() {
+  // Here and not in Pair's destructor: until this returns, Gloo's thread may call what is overridden.
+  std::lock_guard<std::mutex> lock(m_);
+  closed_ = nullptr;
+  if (state_ != CLOSED) Pair::changeState(CLOSED);
 }
 
 void GuardedPair::Connect(const sockaddr_storage& listener) {
@@ -102,7 +113,10 @@ void GuardedPair::TakeConnection() {
 }
 
 bool GuardedPair::BeginsWithGreeting(int fd, uint64_t greeting) {
-  // The kernel hands out connections once they have sent something, and a greeting is sent in one piece.
+  // As a rule the kernel hands out connections once they have sent something; where it does not (SYN
+  // cookies), a peer's greeting is on its way. It is sent in one piece.
+  pollfd readable = {fd, POLLIN, 0};
+  poll(&readable, 1, kGreetingMilliseconds);
   gloo::transport::tcp::Op op;
   const ssize_t size = ::recv(fd, &op.preamble, sizeof(op.preamble), MSG_PEEK | MSG_DONTWAIT);
   return size == sizeof(op.preamble) && op.preamble.nbytes == sizeof(op.preamble) &&

@@ -15,19 +15,17 @@ namespace sdp {
 
 // A pair of Gloo (May 2022), changed in three ways:
 // - An exception on Gloo's loop thread would end the process. A peer, or a port scanner, that resets its
-// connection
-//   at the wrong moment is enough to cause one. Here it closes this pair only.
+//   connection at the wrong moment is enough to cause one. Here it closes this pair only.
 // - Gloo takes the first connection that comes to be its peer's. This one takes the first that begins with
-// the
-//   right greeting (see Connect) and drops others.
+//   the right greeting (see Connect) and drops others.
 // - It tells when the connection has closed. Gloo itself wakes only those waiters whose message is not yet
-// partly
-//   transferred.
+//   partly transferred.
 class GuardedPair : public gloo::transport::tcp::Pair {
  public:
   // Listens at once. `greeting` is the slot of the first message of whoever connects.
   GuardedPair(gloo::transport::tcp::Context* context, gloo::transport::tcp::Device* device, Rank peer,
               uint64_t greeting);
+  ~GuardedPair() override;
 
   // One of the two, once: blocks until there is a connection, or throws. Close from another thread makes it
   // return. The connecting side must send its greeting next.

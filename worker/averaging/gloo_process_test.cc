@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -91,7 +90,7 @@ class Child {
   int fd_ = -1;
 };
 
-// All-reduces until one fails; `disturb` is called in the middle of the third.
+// All-reduces until one fails; the child gets `signal` during the third.
 absl::Status FirstFailure(Child& child, absl::Duration timeout, int signal) {
   SocketRendezvous rendezvous(child.fd());
   auto mesh = ConnectGlooMesh(Options(0, timeout), rendezvous);

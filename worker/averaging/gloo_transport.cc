@@ -13,6 +13,7 @@
 #include "worker/averaging/gloo_pair.h"
 #include "worker/averaging/scoped_sigpipe_block.h"
 #include "worker/averaging/slot.h"
+#include "worker/averaging/suspect.h"
 
 namespace sdp {
 namespace {
@@ -44,18 +45,21 @@ class GlooMemory : public Memory {
 struct GlooTransport::Farewell {
   static constexpr int32_t kNone = -1;
 
-  int32_t code = kNone;  // absl::StatusCode of Transport::LastWord
-  char reason[252] = {};
+  int32_t code = kNone;  // of Transport::LastWord
+  int32_t suspect = -1;  // its SuspectedRank; -1: none
+  char reason[248] = {};
 
   static Farewell From(const absl::Status& status) {
     Farewell farewell;
     farewell.code = static_cast<int32_t>(status.code());
+    farewell.suspect = SuspectedRank(status).value_or(-1);
     status.message().copy(farewell.reason, sizeof(farewell.reason) - 1);
     return farewell;
   }
   absl::Status ToStatus() const {
     const size_t length = std::find(reason, reason + sizeof(reason), '\0') - reason;
-    return absl::Status(static_cast<absl::StatusCode>(code), absl::string_view(reason, length));
+    absl::Status status(static_cast<absl::StatusCode>(code), absl::string_view(reason, length));
+    return suspect < 0 ? status : WithSuspect(std::move(status), suspect);
   }
 };
 

@@ -1,14 +1,11 @@
 // Messages over Gloo's TCP pairs.
 //
 // What Gloo of May 2022 does and does not do, and what follows:
-// - An UnboundBuffer that goes away while its message is under way leaves its connection unusable and Gloo's
-// loop
-//   thread busy: after a failure all connections are closed.
+// - An UnboundBuffer that goes away while its message is under way leaves its connection unusable and
+//   Gloo's loop thread busy: after a failure all connections are closed.
 // - When a connection breaks, a waiter whose own message was already partly transferred is not woken: the
-// pair
-//   tells us, and we wake it.
-// - A wait that times out inside Gloo closes all connections: waits have no timeout here and are aborted
-// instead.
+//   pair tells us, and we wake it.
+// - A wait that times out inside Gloo closes all connections: waits have no timeout here and are aborted.
 // - Closing a connection on this side wakes nobody on this side.
 #pragma once
 

@@ -55,7 +55,9 @@ absl::Status Transport::LastWord() const {
   if (failure_.ok() || failure_is_reported_) return failure_;
   const absl::StatusCode code = absl::IsDeadlineExceeded(failure_) ? absl::StatusCode::kDeadlineExceeded
                                                                    : absl::StatusCode::kUnavailable;
-  return absl::Status(code, absl::StrCat("rank ", rank_, " reports: ", failure_.message()));
+  // Who names no suspect failed by itself.
+  return WithSuspect(absl::Status(code, absl::StrCat("rank ", rank_, " reports: ", failure_.message())),
+                     SuspectedRank(failure_).value_or(rank_));
 }
 
 absl::Status Transport::Obstacle(Rank peer) const {
