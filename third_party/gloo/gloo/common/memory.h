@@ -1,6 +1,6 @@
-// Debian 12's libgloo-dev leaves this header out, which its own gloo/transport/tcp/{context,pair}.h include. It
-// declares what those two need to be complete, with the layout that the library was built with; nothing here has
-// any behaviour.
+// Debian 12's libgloo-dev leaves this header out, which its own gloo/transport/tcp/{context,pair}.h include.
+// It declares what those two need to be complete, with the layout that the library was built with; nothing
+// here has any behaviour.
 #pragma once
 
 #include <memory>
