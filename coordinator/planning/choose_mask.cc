@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planning/balanced_mask.h"
+#include "coordinator/planning/depth_order.h"
 #include "coordinator/planning/mask_graph.h"
 
 namespace sdp {
@@ -44,7 +45,7 @@ absl::StatusOr<Mask> ChooseBalanced(const MaskingSpec& spec, int workers, const 
   if (holdings < MinimumHoldings(workers, components)) {
     return RatioTooSmall(spec.active_ratio, workers, components, holdings);
   }
-  return BalancedMask(workers, sizes, holdings, spec.seed);
+  return SpreadOverDepth(BalancedMask(workers, sizes, holdings, spec.seed), sizes);
 }
 
 absl::Status CheckConnected(const Mask& mask) {

@@ -16,11 +16,10 @@ from local_cluster import GENERATE, SDPCTL, Cluster, fail, say
 
 WORKERS = 4
 
-# The learning rate grows as C falls: with fixed masks a block's gradient comes from a share C of the tokens.
 RUNS = [
     {"label": "DDP (C = 1)", "ratio": 1.0, "learning_rate": 3e-3},
-    {"label": "B-SDP C = 0.75", "ratio": 0.75, "learning_rate": 4e-3},
-    {"label": "B-SDP C = 0.50", "ratio": 0.5, "learning_rate": 6e-3},
+    {"label": "B-SDP C = 0.75", "ratio": 0.75, "learning_rate": 3e-3},
+    {"label": "B-SDP C = 0.50", "ratio": 0.5, "learning_rate": 3e-3},
 ]
 
 SPEC = """\

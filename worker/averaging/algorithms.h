@@ -14,7 +14,7 @@
 namespace sdp {
 
 // Rings work in segments, so that adding one overlaps with receiving the next. Measured with
-// bench:averaging_bench: a quarter of this costs a third more time with four ranks, larger ones gain nothing.
+// bench:averaging_bench with four ranks: a quarter of this is clearly slower, larger ones gain nothing.
 constexpr int64_t kSegmentElements = 128 * 1024;
 // Receives that are posted ahead.
 constexpr int kSegmentsAhead = 4;
