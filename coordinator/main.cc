@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/atomic_file_writer.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
@@ -92,18 +92,12 @@ Timing TimingOf(const Flags& flags) {
   return timing;
 }
 
-// Written beside and renamed, so that whoever waits for the file finds it complete.
+// Whoever waits for the file finds it complete.
 absl::Status WritePortFile(const std::string& path, int grpc_port, int metrics_port) {
-  const std::string temporary = absl::StrCat(path, ".", getpid());
-  {
-    std::ofstream file(temporary);
-    file << nlohmann::json{{"grpc_port", grpc_port}, {"metrics_port", metrics_port}}.dump() << "\n";
-    if (!file.flush()) return absl::UnavailableError(absl::StrCat("cannot write ", temporary));
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    return absl::UnavailableError(absl::StrCat("cannot write ", path));
-  }
-  return absl::OkStatus();
+  SDP_ASSIGN_OR_RETURN(const std::unique_ptr<AtomicFileWriter> writer, AtomicFileWriter::Create(path));
+  const nlohmann::json ports = {{"grpc_port", grpc_port}, {"metrics_port", metrics_port}};
+  SDP_RETURN_IF_ERROR(writer->Append(ports.dump() + "\n"));
+  return writer->Commit();
 }
 
 absl::Status Serve(const Flags& flags, const sigset_t& signals) {
@@ -146,6 +140,8 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
   sigwait(&signals, &signal);
   spdlog::info("shutting down after signal {}", signal);
   server->Shutdown();
+  // The HTTP library takes two seconds to stop, and Main ends the process without it.
+  (void)metrics_server.release();
   return failure;
 }
 
@@ -173,11 +169,9 @@ int Main(int argc, char** argv) {
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
 
   const absl::Status status = Serve(flags, signals);
-  if (!status.ok()) {
-    std::fprintf(stderr, "coordinator: %s\n", std::string(status.message()).c_str());
-    return 1;
-  }
-  return 0;
+  if (!status.ok()) std::fprintf(stderr, "coordinator: %s\n", std::string(status.message()).c_str());
+  spdlog::shutdown();
+  std::_Exit(status.ok() ? 0 : 1);  // see Serve
 }
 
 }  // namespace
