@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -87,6 +88,24 @@ TEST(EvaluationTest, TakesAsManySequencesAsAsked) {
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     EXPECT_EQ(outcome->tokens, 3 * spec.model.seq_len);
     EXPECT_NEAR(outcome->full_loss, expected, 1e-5 * expected);
+  }
+}
+
+TEST(EvaluationTest, DoesNotDependOnBatchesAndChunks) {
+  TrainingCluster cluster(SmallJob(), kHalf);
+  const std::vector<int64_t> indices = EvenlySpaced(37, 0);
+  const double expected = PlainMeanLoss(cluster, Assemble(cluster), {0, 1, 2, 3}, indices);
+  std::vector<std::unique_ptr<Communicator>> worlds;
+  for (Rank rank = 0; rank < 4; ++rank) worlds.push_back(*cluster.mesh(rank).Group({0, 1, 2, 3}, 99));
+  for (const FullModelOptions options : {FullModelOptions{1, 1}, {2, 4}, {3, 7}, {4, 100}}) {
+    for (const auto& loss : cluster.Each<absl::StatusOr<double>>([&](Rank rank) {
+           SampleReader validation(cluster.validation(), cluster.spec().model.seq_len);
+           return FullModelLoss(cluster.table(), cluster.plan(), rank, cluster.trainer(rank).subnetwork(),
+                                validation, indices, options, *worlds[rank]);
+         })) {
+      ASSERT_TRUE(loss.ok()) << loss.status();
+      EXPECT_NEAR(*loss, expected, 1e-5 * expected) << "chunks of " << options.chunk_rows;
+    }
   }
 }
 

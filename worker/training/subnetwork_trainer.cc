@@ -33,22 +33,32 @@ int MicroBatch(const JobSpec& spec, int share) {
   return spec.batch.micro_sequences > 0 ? std::min(spec.batch.micro_sequences, share) : share;
 }
 
-// The hidden states kept between components take no more memory than the activations of a training step of
-// the smallest subnetwork. A function of the plan: all ranks must agree.
+// Chunks of an evaluation are bounded by what a training step of the smallest share takes, in two ways:
+// hidden states kept between components take no more memory than its activations, and one component of one
+// chunk no more computing than the step, so that collectives wait for slower ranks no longer than in
+// training. A function of the plan: all ranks must agree.
 FullModelOptions EvaluationOptions(const TrainerInputs& inputs) {
-  double activations = std::numeric_limits<double>::infinity();  // bytes
+  const double hidden_bytes = static_cast<double>(sizeof(float)) * inputs.spec.model.hidden;  // of one token
+  double largest_flops = 0;  // of one component's forward pass, which is a third of a step
+  for (const Component& component : inputs.table.components) {
+    largest_flops = std::max(largest_flops, component.flops_per_token / 3);
+  }
   int batch = inputs.spec.batch.global_sequences;
+  double rows = std::numeric_limits<double>::infinity();
   for (Rank rank = 0; rank < inputs.plan.world_size(); ++rank) {
-    const int micro = std::max(1, MicroBatch(inputs.spec, inputs.plan.members[rank].sequences));
-    double per_token = 0;
+    const int share = inputs.plan.members[rank].sequences;
+    if (share == 0) continue;
+    const int micro = MicroBatch(inputs.spec, share);
+    double activation_bytes = 0;
+    double flops = 0;
     for (const Component& component : inputs.table.components) {
-      if (inputs.plan.Holds(rank, component)) per_token += component.activation_bytes_per_token;
+      if (!inputs.plan.Holds(rank, component)) continue;
+      activation_bytes += component.activation_bytes_per_token;
+      flops += component.flops_per_token;
     }
     batch = std::min(batch, micro);
-    activations = std::min(activations, per_token * micro * inputs.spec.model.seq_len);
+    rows = std::min({rows, micro * activation_bytes / 2 / hidden_bytes, share * flops / largest_flops});
   }
-  const double hidden = static_cast<double>(sizeof(float)) * inputs.spec.model.hidden;  // of one token
-  const double rows = activations / 2 / (hidden * inputs.spec.model.seq_len);
   return {batch, std::max(batch, static_cast<int>(rows) / batch * batch)};
 }
 
