@@ -97,6 +97,8 @@ void Session::Run() {
   {
     absl::MutexLock lock(&mutex_);
     ended_ = true;
+    // After a failure of its own nothing would end what is under way: peers wait for this rank, and the trainer for them.
+    if (!status.ok() && mesh_) mesh_->Abort(status.message());
   }
   listener_->OnEnded(status);
 }
@@ -122,7 +124,9 @@ absl::Status Session::Prepare() {
   inputs.rank = assignment_.rank;
   inputs.train = train_;
   inputs.validation = validation_;
-  SDP_ASSIGN_OR_RETURN(std::unique_ptr<Trainer> trainer, Trainer::Create(std::move(inputs)));
+  std::unique_ptr<Mesh> mesh;        // first: it must outlive the trainer
+  std::unique_ptr<Trainer> trainer;  // made first: what does not fit fails before anyone connects
+  SDP_ASSIGN_OR_RETURN(trainer, Trainer::Create(std::move(inputs)));
 
   MeshOptions options;
   options.rank = assignment_.rank;
@@ -132,7 +136,7 @@ absl::Status Session::Prepare() {
   options.connect_timeout = assignment_.prepare_timeout;
   options.collective_timeout = assignment_.collective_timeout;
   RelayedRendezvous rendezvous(this);
-  SDP_ASSIGN_OR_RETURN(std::unique_ptr<Mesh> mesh, ConnectGlooMesh(options, rendezvous));
+  SDP_ASSIGN_OR_RETURN(mesh, ConnectGlooMesh(options, rendezvous));
   SDP_RETURN_IF_ERROR(trainer->Connect(*mesh));
 
   absl::MutexLock lock(&mutex_);
