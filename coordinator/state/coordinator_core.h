@@ -37,7 +37,6 @@ class CoordinatorCore {
   Effects Step(const Event& event, absl::Time now);
 
   const Membership& membership() const { return membership_; }
-  const Timing& timing() const { return timing_; }
   // By number, so in order of submission.
   const std::map<int64_t, JobEntry>& jobs() const { return jobs_; }
   // Null when there is none.
