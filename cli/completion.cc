@@ -14,9 +14,6 @@
 namespace sdp::cli {
 namespace {
 
-// Completing must not keep the user waiting.
-constexpr absl::Duration kPatience = absl::Seconds(1);
-
 constexpr char kBash[] = R"(_sdpctl() {
   local IFS=$'\n'
   COMPREPLY=($(sdpctl __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
@@ -78,7 +75,7 @@ std::string CoordinatorOf(const std::vector<std::string>& words) {
 std::vector<std::string> NamesOf(const std::string& kind, const std::vector<std::string>& words,
                                  Session& session) {
   if (kind.empty()) return {};
-  session.options.timeout = kPatience;
+  session.options.timeout = session.environment.completion_patience;
   session.options.coordinator = CoordinatorOf(words);
   Client client(session);
   std::vector<std::string> names;

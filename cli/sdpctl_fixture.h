@@ -36,6 +36,19 @@ class SdpctlTest : public testing::Test {
     return {code, out.str(), err.str()};
   }
 
+  // Runs a command that the coordinator never answers to the end, with a short --timeout; with longer ones on
+  // a machine so busy that in that time it does not get as far as `message`.
+  Result RunIntoTimeout(const std::vector<std::string>& arguments, const std::string& message) {
+    Result result;
+    for (const char* timeout : {"200ms", "2s", "20s"}) {
+      std::vector<std::string> with_timeout = arguments;
+      with_timeout.insert(with_timeout.end(), {"--timeout", timeout});
+      result = Run(with_timeout);
+      if (result.err.find(message) != std::string::npos) break;
+    }
+    return result;
+  }
+
   // A file with MinimalSpec() or with `text`.
   std::string SpecFile(const std::string& text = SpecToYaml(MinimalSpec())) {
     WriteTestFile(folder_ / "spec.yaml", text);

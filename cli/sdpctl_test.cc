@@ -50,7 +50,7 @@ TEST_F(Sdpctl, NoAnswerInTime) {
     coordinator_.Hang();
     return absl::OkStatus();
   };
-  const Result result = Run({"job", "get", "a", "--timeout", "300ms"});
+  const Result result = RunIntoTimeout({"job", "get", "a"}, "did not answer");
   EXPECT_EQ(result.code, kExitTimeout);
   EXPECT_THAT(result.err, HasSubstr("did not answer"));
 }
@@ -209,6 +209,7 @@ TEST_F(Sdpctl, CompletesCommandsOptionsValuesAndNames) {
     std::istringstream in;
     std::ostringstream out, err;
     Environment environment{in, out, err, interrupt_};
+    environment.completion_patience = absl::Minutes(1);
     words.insert(words.begin(), "__complete");
     EXPECT_EQ(RunSdpctl(words, environment), kExitOk);
     return out.str();

@@ -25,6 +25,8 @@ struct Environment {
   absl::TimeZone time_zone = absl::UTCTimeZone();
   // How long a followed job's coordinator may be away before that is an error.
   absl::Duration reconnect_for = absl::Minutes(2);
+  // How long completing a word may wait for names from the coordinator.
+  absl::Duration completion_patience = absl::Seconds(1);
 };
 
 struct GlobalOptions {

@@ -59,7 +59,7 @@ TEST_F(Watch, TimeoutLeavesTheJobAlone) {
     coordinator_.Hang();
     return absl::OkStatus();
   };
-  const Result result = Run({"job", "wait", "a", "--timeout", "0.2s"});
+  const Result result = RunIntoTimeout({"job", "wait", "a"}, "goes on");
   EXPECT_EQ(result.code, kExitTimeout);
   EXPECT_THAT(result.err, HasSubstr("jobs/a goes on.\n"));
 }
