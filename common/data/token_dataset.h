@@ -10,15 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/model/job_spec.h"
+#include "common/model/shard_fingerprint.h"
 
 namespace sdp {
-
-// Identity of a data file. Equal on two hosts: the files can be taken as the same.
-struct ShardFingerprint {
-  std::string path;
-  int64_t bytes = 0;
-  std::string sampled_hash;  // XXH3 over the size, both ends and evenly spread blocks; 16 hexadecimal digits
-};
 
 // Sequence i of a shard is its tokens [i*seq_len, (i+1)*seq_len] (seq_len + 1 tokens, so neighbours share
 // one); no sequence crosses a shard. Thread-compatible.

@@ -7,9 +7,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/random_access_file.h"
-#include "common/data/token_dataset.h"
 #include "common/data/token_layout.h"
 #include "common/model/job_spec.h"
+#include "common/model/shard_fingerprint.h"
 
 namespace sdp {
 

@@ -44,6 +44,11 @@ class FieldChecks {
     return value;
   }
 
+  int64_t AtLeast(const std::string& field, int64_t value, int64_t minimum) {
+    if (value < minimum) Add(field, absl::StrCat("is ", value, "; must be at least ", minimum));
+    return value;
+  }
+
   // A finite number above 0, where 0 stands for `default_value`.
   double PositiveOrDefault(const std::string& field, double value, double default_value) {
     if (value == 0) return default_value;
@@ -51,6 +56,11 @@ class FieldChecks {
       Add(field, absl::StrCat("is ", value, "; must be a finite number above 0"));
     }
     return value;
+  }
+
+  double Finite(const std::string& field, double value) {
+    return Finite(
+        field, value, [](double) { return true; }, "a finite number");
   }
 
   // A finite number for which `fine` holds; `requirement` says which those are.

@@ -1,5 +1,5 @@
-// The only translation between the wire's messages and the model's structs, and the only validation of what
-// comes in.
+// The only translation between the wire's specs, plans and names and the model's structs, and the only
+// validation of what comes in. The messages between workers and coordinator: worker_wire.h.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/rpc/status.h"
-#include "coordinator/service/translate.h"
+#include "common/wire/worker_wire.h"
 #include "spdlog/spdlog.h"
 
 namespace sdp::coordinator {
@@ -86,7 +86,7 @@ class WorkerStreams::Stream : public grpc::ServerBidiReactor<v1::ConnectRequest,
       name_ = registration->worker.value();
       return owner_.runner_.Step(RegisterWorker{session_, *std::move(registration)});
     }
-    auto body = MessageFromProto(std::move(request_));
+    absl::StatusOr<FromWorker> body = MessageFromProto(request_);
     if (!body.ok()) {
       spdlog::warn("ignored a message of worker {}: {}", name_, std::string(body.status().message()));
       return;
@@ -124,9 +124,10 @@ grpc::ServerBidiReactor<v1::ConnectRequest, v1::ConnectResponse>* WorkerStreams:
   return stream.get();
 }
 
-void WorkerStreams::SendTo(SessionId session, const ToWorker& message) {
+void WorkerStreams::SendTo(SessionId session, ToWorker message) {
+  if (auto* welcome = std::get_if<Welcome>(&message)) welcome->coordinator_incarnation = incarnation_;
   const std::shared_ptr<Stream> stream = Find(session);
-  if (stream != nullptr) stream->Write(MessageToProto(message, incarnation_));
+  if (stream != nullptr) stream->Write(MessageToProto(message));
 }
 
 void WorkerStreams::Close(SessionId session, const absl::Status& status) {

@@ -21,8 +21,8 @@ class WorkerStreams : public v1::WorkerService::CallbackService {
   grpc::ServerBidiReactor<v1::ConnectRequest, v1::ConnectResponse>* Connect(
       grpc::CallbackServerContext* context) override;
 
-  // Queues a message; nothing when the session has ended.
-  void SendTo(SessionId session, const ToWorker& message);
+  // Queues a message; nothing when the session has ended. A Welcome gets the coordinator's incarnation here.
+  void SendTo(SessionId session, ToWorker message);
   // Ends the session's stream once everything queued is sent.
   void Close(SessionId session, const absl::Status& status);
   // Ends all streams, present and future. What happens to them from now on is no news for the core: it is the

@@ -39,7 +39,7 @@ std::string Describe(const Evaluation& evaluation) {
 
 const char* NameOf(const StepReport&) { return "steps"; }
 const char* NameOf(const EvaluationReport&) { return "a validation"; }
-const char* NameOf(const Rendezvous&) { return "an address"; }
+const char* NameOf(const RendezvousAddress&) { return "an address"; }
 
 RoundEffects Deliver(Round& round, Rank rank, const StepReport& message, absl::Time now) {
   return round.OnStepReport(rank, message, now);
@@ -47,7 +47,7 @@ RoundEffects Deliver(Round& round, Rank rank, const StepReport& message, absl::T
 RoundEffects Deliver(Round& round, Rank rank, const EvaluationReport& message, absl::Time now) {
   return round.OnEvaluation(rank, message, now);
 }
-RoundEffects Deliver(Round& round, Rank rank, const Rendezvous& message, absl::Time now) {
+RoundEffects Deliver(Round& round, Rank rank, const RendezvousAddress& message, absl::Time now) {
   return round.OnRendezvous(rank, message, now);
 }
 

@@ -81,8 +81,8 @@ class History {
       RC_ASSERT(stored_.at(start->id.job).state == JobState::kRunning);
     } else if (auto* abort = std::get_if<Abort>(&send.message)) {
       RC_ASSERT(!abort->reason.empty());
-    } else if (auto* rendezvous = std::get_if<Rendezvous>(&send.message)) {
-      RC_ASSERT(rendezvous->rank != assignments_.at(send.session).rank);  // nobody gets its own
+    } else if (auto* address = std::get_if<RendezvousAddress>(&send.message)) {
+      RC_ASSERT(address->rank != assignments_.at(send.session).rank);  // nobody gets its own
     }
   }
 
@@ -244,18 +244,18 @@ class Generator {
     history_.Step(WorkerMessage{session, report});
     EvaluationReport evaluation;
     evaluation.id = report.id;
-    evaluation.step = report.committed_steps / 10;
+    evaluation.outcome.step = report.committed_steps / 10;
     history_.Step(WorkerMessage{session, evaluation});
   }
 
   void SendAddress() {
     const SessionId session = SomeSession();
-    Rendezvous rendezvous;
-    rendezvous.id = KeyOn(session);
+    RendezvousAddress message;
+    message.id = KeyOn(session);
     const auto assignment = history_.AssignmentOn(session);
-    rendezvous.rank = assignment.has_value() ? assignment->rank : Draw(-1, kWorkers);
-    rendezvous.address = std::string(Draw(0, 20) == 0 ? kMaxRendezvousBytes + 1 : 3, 'a');
-    history_.Step(WorkerMessage{session, rendezvous});
+    message.rank = assignment.has_value() ? assignment->rank : Draw(-1, kWorkers);
+    message.address = std::string(Draw(0, 20) == 0 ? kMaxRendezvousBytes + 1 : 3, 'a');
+    history_.Step(WorkerMessage{session, message});
   }
 
   template <typename Body>

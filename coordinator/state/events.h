@@ -12,8 +12,9 @@
 #include "common/base/ids.h"
 #include "common/model/job_spec.h"
 #include "common/model/plan.h"
+#include "common/model/worker_messages.h"
 #include "coordinator/state/job.h"
-#include "coordinator/state/messages.h"
+#include "coordinator/state/membership.h"
 
 namespace sdp::coordinator {
 
@@ -35,13 +36,10 @@ struct RegisterWorker {
   SessionId session;
   Registration registration;
 };
-struct Leave {
-  std::string reason;
-};
 // A message on a session after Register.
 struct WorkerMessage {
   SessionId session;
-  std::variant<Heartbeat, AssignmentStatus, StepReport, EvaluationReport, Rendezvous, Leave> body;
+  FromWorker body;
 };
 struct SessionClosed {
   SessionId session;

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/ids.h"
-#include "coordinator/state/messages.h"
+#include "common/model/worker_messages.h"
 
 namespace sdp::coordinator {
 

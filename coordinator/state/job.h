@@ -15,7 +15,7 @@
 #include "common/base/ids.h"
 #include "common/model/job_spec.h"
 #include "common/model/plan.h"
-#include "coordinator/state/messages.h"
+#include "common/model/worker_messages.h"
 
 namespace sdp::coordinator {
 

@@ -1,6 +1,7 @@
 // Who is in the cluster, alive or lost, idle or busy. Pure.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,9 +10,13 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/ids.h"
-#include "coordinator/state/messages.h"
+#include "common/model/worker_messages.h"
+#include "coordinator/state/timing.h"
 
 namespace sdp::coordinator {
+
+// One stream of a worker, numbered by the shell; never used twice.
+using SessionId = StrongId<struct SessionIdTag, int64_t>;
 
 enum class WorkerState { kIdle, kBusy, kLost };
 // "IDLE", "BUSY", "LOST".

@@ -7,8 +7,8 @@
 
 #include "absl/time/time.h"
 #include "common/model/plan.h"
+#include "common/model/worker_messages.h"
 #include "coordinator/state/job.h"
-#include "coordinator/state/messages.h"
 
 namespace sdp::coordinator {
 

@@ -155,15 +155,16 @@ RoundEffects Round::OnEvaluation(Rank rank, const EvaluationReport& report, absl
     return effects;
   }
   last_progress_ = now;
-  auto& reports = evaluations_[report.step];
-  reports[rank] = report;
-  if (reports.size() == members_.size()) {
+  const int64_t step = report.outcome.step;
+  auto& outcomes = evaluations_[step];
+  outcomes[rank] = report.outcome;
+  if (outcomes.size() == members_.size()) {
     Evaluation evaluation;
-    evaluation.step = report.step;
-    evaluation.full_loss = reports.begin()->second.full_loss;
-    evaluation.tokens = reports.begin()->second.tokens;
-    for (const auto& [member, part] : reports) evaluation.subnetwork_losses.push_back(part.subnetwork_loss);
-    evaluations_.erase(evaluations_.begin(), evaluations_.upper_bound(report.step));
+    evaluation.step = step;
+    evaluation.full_loss = outcomes.begin()->second.full_loss;
+    evaluation.tokens = outcomes.begin()->second.tokens;
+    for (const auto& [member, part] : outcomes) evaluation.subnetwork_losses.push_back(part.subnetwork_loss);
+    evaluations_.erase(evaluations_.begin(), evaluations_.upper_bound(step));
     effects.push_back(Evaluated{std::move(evaluation)});
   } else if (evaluations_.size() > 2) {
     effects.push_back(Ignored{absl::StrCat("the validation at step ", evaluations_.begin()->first,
@@ -173,29 +174,29 @@ RoundEffects Round::OnEvaluation(Rank rank, const EvaluationReport& report, absl
   return effects;
 }
 
-RoundEffects Round::OnRendezvous(Rank rank, const Rendezvous& rendezvous, absl::Time now) {
+RoundEffects Round::OnRendezvous(Rank rank, const RendezvousAddress& message, absl::Time now) {
   RoundEffects effects;
   const std::string name = NameOf(rank).value();
   if (stage_ != Stage::kPreparing || Failing()) {
     effects.push_back(Ignored{absl::StrCat(name, " sends an address while nobody is connecting")});
     return effects;
   }
-  if (rendezvous.rank != rank) {
+  if (message.rank != rank) {
     effects.push_back(
-        Ignored{absl::StrCat(name, " has rank ", rank, " but sends an address of rank ", rendezvous.rank)});
+        Ignored{absl::StrCat(name, " has rank ", rank, " but sends an address of rank ", message.rank)});
     return effects;
   }
   Hear(rank, &effects);
-  if (rendezvous.address.size() > kMaxRendezvousBytes) {
+  if (message.address.size() > kMaxRendezvousBytes) {
     const absl::Status error =
-        absl::ResourceExhaustedError(absl::StrCat("its rendezvous address has ", rendezvous.address.size(),
+        absl::ResourceExhaustedError(absl::StrCat("its rendezvous address has ", message.address.size(),
                                                   " bytes; at most ", kMaxRendezvousBytes, " are relayed"));
     AddEvidence({NameOf(rank), /*lost=*/false, error, WorkerName()}, rank, now, &effects);
     return effects;
   }
-  addresses_[rank] = rendezvous.address;
+  addresses_[rank] = message.address;
   for (Rank other = 0; other < plan_->world_size(); ++other) {
-    if (other != rank && members_[other].heard && !done(other)) effects.push_back(SendTo{other, rendezvous});
+    if (other != rank && members_[other].heard && !done(other)) effects.push_back(SendTo{other, message});
   }
   return effects;
 }
@@ -260,7 +261,7 @@ void Round::Hear(Rank rank, RoundEffects* effects) {
   members_[rank].heard = true;
   if (stage_ != Stage::kPreparing || Failing()) return;
   for (const auto& [other, address] : addresses_) {
-    effects->push_back(SendTo{rank, Rendezvous{id_, other, address}});
+    effects->push_back(SendTo{rank, RendezvousAddress{id_, other, address}});
   }
 }
 

@@ -12,10 +12,11 @@
 #include "common/base/ids.h"
 #include "common/model/job_spec.h"
 #include "common/model/plan.h"
+#include "common/model/worker_messages.h"
 #include "coordinator/state/failure.h"
 #include "coordinator/state/job.h"
-#include "coordinator/state/messages.h"
 #include "coordinator/state/progress.h"
+#include "coordinator/state/timing.h"
 
 namespace sdp::coordinator {
 
@@ -75,7 +76,7 @@ class Round {
   RoundEffects OnStatus(Rank rank, const AssignmentStatus& status, absl::Time now);
   RoundEffects OnStepReport(Rank rank, const StepReport& report, absl::Time now);
   RoundEffects OnEvaluation(Rank rank, const EvaluationReport& report, absl::Time now);
-  RoundEffects OnRendezvous(Rank rank, const Rendezvous& rendezvous, absl::Time now);
+  RoundEffects OnRendezvous(Rank rank, const RendezvousAddress& message, absl::Time now);
   RoundEffects OnLost(Rank rank, const std::string& reason, absl::Time now);
   // Deadlines and postponed decisions.
   RoundEffects Tick(absl::Time now);
@@ -128,8 +129,8 @@ class Round {
   std::vector<FailureEvidence> evidence_;
   absl::Time first_evidence_;
   absl::Time stop_time_;
-  std::map<Rank, std::string> addresses_;                            // rendezvous, while preparing
-  std::map<int64_t, std::map<Rank, EvaluationReport>> evaluations_;  // by step, until all have reported
+  std::map<Rank, std::string> addresses_;                             // rendezvous, while preparing
+  std::map<int64_t, std::map<Rank, EvaluationOutcome>> evaluations_;  // by step, until all have reported
 };
 
 }  // namespace sdp::coordinator

@@ -28,7 +28,7 @@ struct ShowMessage {
   std::string operator()(const Abort& m) const {
     return absl::StrCat("Abort ", ShowKey(m.id), ": ", m.reason);
   }
-  std::string operator()(const Rendezvous& m) const {
+  std::string operator()(const RendezvousAddress& m) const {
     return absl::StrCat("Rendezvous ", ShowKey(m.id), " rank ", m.rank, " ", m.address);
   }
 };
@@ -290,22 +290,22 @@ void TranscriptRunner::Evaluate(const Arguments& arguments) {
   const Process& process = Find(arguments[0]);
   EvaluationReport report;
   report.id = KeyOf(process, arguments);
-  SDP_CHECK(absl::SimpleAtoi(arguments[1], &report.step), "transcript: not a step");
-  SDP_CHECK(absl::SimpleAtod(arguments[2], &report.full_loss), "transcript: not a loss");
-  report.subnetwork_loss = report.full_loss + 0.1 * process.assignment.rank;
-  report.tokens = 1000;
+  SDP_CHECK(absl::SimpleAtoi(arguments[1], &report.outcome.step), "transcript: not a step");
+  SDP_CHECK(absl::SimpleAtod(arguments[2], &report.outcome.full_loss), "transcript: not a loss");
+  report.outcome.subnetwork_loss = report.outcome.full_loss + 0.1 * process.assignment.rank;
+  report.outcome.tokens = 1000;
   Apply(WorkerMessage{process.session, report});
 }
 
 void TranscriptRunner::Address(const Arguments& arguments) {
   const Process& process = Find(arguments[0]);
-  Rendezvous rendezvous;
-  rendezvous.id = KeyOf(process, arguments);
-  rendezvous.rank = static_cast<Rank>(arguments.Number("rank", process.assignment.rank));
-  rendezvous.address = arguments.size() > 1
-                           ? arguments[1]
-                           : std::string(static_cast<size_t>(arguments.Number("bytes", 4)), 'x');
-  Apply(WorkerMessage{process.session, rendezvous});
+  RendezvousAddress message;
+  message.id = KeyOf(process, arguments);
+  message.rank = static_cast<Rank>(arguments.Number("rank", process.assignment.rank));
+  message.address = arguments.size() > 1
+                        ? arguments[1]
+                        : std::string(static_cast<size_t>(arguments.Number("bytes", 4)), 'x');
+  Apply(WorkerMessage{process.session, message});
 }
 
 void TranscriptRunner::RunFor(absl::Duration duration) {

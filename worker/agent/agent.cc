@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/rpc/options.h"
-#include "common/wire/wire.h"
-#include "worker/agent/assignment_wire.h"
+#include "common/wire/worker_wire.h"
+#include "worker/agent/session_messages.h"
 
 namespace sdp {
 
@@ -18,12 +18,7 @@ class Agent::Listener : public SessionListener {
 
   void OnReady() override { agent_->Post(agent::SessionReady{key_}); }
   void OnAddress(const std::string& address) override {
-    v1::ConnectRequest request;
-    v1::Rendezvous* rendezvous = request.mutable_rendezvous();
-    *rendezvous->mutable_id() = KeyToProto(key_);
-    rendezvous->set_rank(rank_);
-    rendezvous->set_address(address);
-    agent_->Send(std::move(request));
+    agent_->Send(RendezvousAddress{key_, rank_, address});
   }
   void OnEnded(const absl::Status& status) override { agent_->Post(agent::SessionEnded{key_, status}); }
 
@@ -31,6 +26,22 @@ class Agent::Listener : public SessionListener {
   Agent* const agent_;
   const AssignmentKey key_;
   const Rank rank_;
+};
+
+// Tells the core what it must know of a message, and keeps the rest.
+struct Agent::InputWriter {
+  Input* input;
+
+  void operator()(const Welcome& message) const { input->event = agent::Welcomed{message.heartbeat}; }
+  void operator()(Assignment message) const {
+    input->event = agent::AssignmentReceived{message.id};
+    input->assignment = std::move(message);
+  }
+  void operator()(const Start& message) const { input->event = agent::StartReceived{message.id}; }
+  void operator()(const Abort& message) const {
+    input->event = agent::AbortReceived{message.id, message.reason};
+  }
+  void operator()(RendezvousAddress message) const { input->address = std::move(message); }
 };
 
 Agent::Agent(AgentOptions options, WorkerMetrics* metrics)
@@ -46,11 +57,9 @@ absl::Status Agent::Run() {
   while (!exiting_) {
     Input input = NextInput(core_.next_tick());
     const absl::Time now = clock_.Now();
-    if (input.message.has_rendezvous()) {
-      DeliverAddress(input.message.rendezvous());
-      continue;
-    }
-    for (const agent::Effect& effect : core_.Step(input.event, now)) CarryOut(effect, input);
+    if (input.address.has_value()) DeliverAddress(*std::move(input.address));
+    if (!input.event.has_value()) continue;
+    for (const agent::Effect& effect : core_.Step(*input.event, now)) CarryOut(effect, input);
   }
   return exit_status_;
 }
@@ -58,8 +67,10 @@ absl::Status Agent::Run() {
 void Agent::RequestShutdown(const std::string& reason) { Post(agent::ShutdownRequested{reason}); }
 
 void Agent::Post(agent::Event event) {
+  Input input;
+  input.event = std::move(event);
   absl::MutexLock lock(&mutex_);
-  inputs_.push_back({std::move(event), {}, 0});
+  inputs_.push_back(std::move(input));
 }
 
 // The next input, or a Tick at `deadline`. Inputs of an earlier stream than the current one are dropped: each
@@ -72,51 +83,48 @@ Agent::Input Agent::NextInput(absl::Time deadline) {
     inputs_.pop_front();
     if (input.stream == 0 || input.stream == stream_number_) return input;
   }
-  return {agent::Tick{}, {}, 0};
+  Input tick;
+  tick.event = agent::Tick{};
+  return tick;
 }
 
-void Agent::OnMessage(uint64_t stream, v1::ConnectResponse message) {
+void Agent::OnMessage(uint64_t stream, const v1::ConnectResponse& proto) {
   Input input;
   input.stream = stream;
-  switch (message.message_case()) {
-    case v1::ConnectResponse::kWelcome:
-      input.event = agent::Welcomed{absl::Seconds(message.welcome().heartbeat_seconds())};
-      break;
-    case v1::ConnectResponse::kAssignment:
-      input.event = agent::AssignmentReceived{KeyFromProto(message.assignment().id())};
-      break;
-    case v1::ConnectResponse::kStart:
-      input.event = agent::StartReceived{KeyFromProto(message.start().id())};
-      break;
-    case v1::ConnectResponse::kAbort:
-      input.event = agent::AbortReceived{KeyFromProto(message.abort().id()), message.abort().reason()};
-      break;
-    case v1::ConnectResponse::kRendezvous:
-    case v1::ConnectResponse::MESSAGE_NOT_SET:
-      input.event = agent::Tick{};
-      break;
+  absl::StatusOr<ToWorker> message = MessageFromProto(proto);
+  if (message.ok()) {
+    std::visit(InputWriter{&input}, *std::move(message));
+  } else if (const auto key = AssignmentKeyFromProto(proto.assignment().id()); key.ok()) {
+    // An assignment that cannot be carried out: its job fails for that reason.
+    input.event = agent::AssignmentReceived{*key};
+    input.assignment = message.status();
+  } else if (proto.has_welcome()) {
+    // Without it nothing else on the stream makes sense.
+    input.event = agent::StreamEnded{message.status()};
+  } else {
+    spdlog::warn("ignored a message of the coordinator: {}", std::string(message.status().message()));
+    return;
   }
-  input.message = std::move(message);
   absl::MutexLock lock(&mutex_);
   inputs_.push_back(std::move(input));
 }
 
-void Agent::DeliverAddress(const v1::Rendezvous& rendezvous) {
-  if (session_ == nullptr || session_->assignment().key != KeyFromProto(rendezvous.id())) {
-    spdlog::info("ignored an address of rank {}: it belongs to {} epoch {}, not to the current work",
-                 rendezvous.rank(), rendezvous.id().job(), rendezvous.id().epoch());
+void Agent::DeliverAddress(RendezvousAddress address) {
+  if (session_ == nullptr || session_->assignment().id != address.id) {
+    spdlog::info("ignored an address of rank {}: it belongs to job {} epoch {}, not to the current work",
+                 address.rank, address.id.job.value(), address.id.epoch.value());
     return;
   }
-  session_->AddAddress(rendezvous.rank(), rendezvous.address());
+  session_->AddAddress(address.rank, std::move(address.address));
 }
 
-void Agent::Send(v1::ConnectRequest message) {
+void Agent::Send(const FromWorker& message) {
   std::shared_ptr<WorkerStream> stream;
   {
     absl::MutexLock lock(&mutex_);
     stream = stream_;
   }
-  if (stream != nullptr) stream->Send(std::move(message));
+  if (stream != nullptr) stream->Send(MessageToProto(message));
 }
 
 void Agent::CarryOut(const agent::Effect& effect, const Input& input) {
@@ -125,27 +133,27 @@ void Agent::CarryOut(const agent::Effect& effect, const Input& input) {
 
 void Agent::Do(const agent::OpenStream&, const Input& input) {
   Do(agent::CloseStream{}, input);
+  Registration registration;
+  registration.worker = options_.name;
+  registration.incarnation = options_.incarnation;
+  registration.software_version = options_.software_version;
+  registration.data_plane_address = options_.advertised_address;
+  registration.capacity = {"cpu", options_.memory_bytes, options_.threads};
   v1::ConnectRequest request;
-  v1::Register* registration = request.mutable_register_();
-  registration->set_protocol_version(kProtocolVersion);
-  registration->set_worker(options_.name.value());
-  registration->set_incarnation(options_.incarnation.value());
-  registration->set_software_version(options_.software_version);
-  registration->set_data_plane_address(options_.advertised_address);
-  v1::WorkerCapacity* capacity = registration->mutable_capacity();
-  capacity->set_device("cpu");
-  capacity->set_memory_bytes(options_.memory_bytes);
-  capacity->set_threads(options_.threads);
+  *request.mutable_register_() = RegistrationToProto(registration);
 
   const uint64_t number = ++stream_number_;
   // A channel of its own for each attempt: a kept one would sit out its own back-off beside the core's.
   auto stream = std::make_shared<WorkerStream>(
       MakeChannel(options_.coordinator), std::move(request),
-      [this, number](v1::ConnectResponse message) { OnMessage(number, std::move(message)); },
+      [this, number](const v1::ConnectResponse& message) { OnMessage(number, message); },
       [this, number](absl::Status status) {
         if (status.ok()) status = absl::UnavailableError("the coordinator closed the stream");
+        Input input;
+        input.event = agent::StreamEnded{std::move(status)};
+        input.stream = number;
         absl::MutexLock lock(&mutex_);
-        inputs_.push_back({agent::StreamEnded{std::move(status)}, {}, number});
+        inputs_.push_back(std::move(input));
       });
   absl::MutexLock lock(&mutex_);
   stream_ = std::move(stream);
@@ -161,62 +169,37 @@ void Agent::Do(const agent::CloseStream&, const Input&) {
   if (stream != nullptr) stream->CloseAndWait(absl::Seconds(1));
 }
 
-void Agent::Do(const agent::SendHeartbeat&, const Input&) {
-  v1::ConnectRequest request;
-  *request.mutable_heartbeat() = MakeHeartbeat();
-  Send(std::move(request));
-}
+void Agent::Do(const agent::SendHeartbeat&, const Input&) { Send(MakeHeartbeat()); }
 
 void Agent::Do(const agent::SendStatus& effect, const Input&) {
-  const bool own = session_ != nullptr && session_->assignment().key == effect.key;
-  v1::ConnectRequest request;
-  v1::AssignmentStatus* status = request.mutable_assignment_status();
-  *status = StatusToProto(effect, own ? &session_->assignment() : nullptr);
-  if (own && effect.report == agent::Report::kReady) {
-    for (const ShardFingerprint& shard : session_->fingerprints()) {
-      v1::ShardFingerprint* out = status->add_shards();
-      out->set_path(shard.path);
-      out->set_bytes(shard.bytes);
-      out->set_sampled_hash(shard.sampled_hash);
-    }
-  }
-  if (own && effect.report == agent::Report::kFinished) {
-    for (const std::string& file : session_->exported_files()) status->add_exported_files(file);
-  }
-  Send(std::move(request));
+  const bool own = session_ != nullptr && session_->assignment().id == effect.key;
+  Send(MakeStatus(effect, own ? session_.get() : nullptr));
 }
 
 void Agent::Do(const agent::SendStepReport& effect, const Input&) {
-  if (session_ == nullptr || session_->assignment().key != effect.key) return;
+  if (session_ == nullptr || session_->assignment().id != effect.key) return;
   const SessionProgress progress = session_->TakeProgress();
   if (metrics_ != nullptr) metrics_->Update(progress.stats, progress.steps, progress.bytes);
-  v1::ConnectRequest request;
-  *request.mutable_step_report() = StepReportToProto(session_->assignment(), progress);
-  Send(std::move(request));
+  Send(MakeStepReport(session_->assignment(), progress));
   for (const EvaluationOutcome& outcome : progress.evaluations) {
     if (metrics_ != nullptr) metrics_->OnEvaluation(outcome);
-    v1::ConnectRequest evaluation;
-    *evaluation.mutable_evaluation_report() = EvaluationToProto(effect.key, outcome);
-    Send(std::move(evaluation));
+    Send(EvaluationReport{effect.key, outcome});
   }
 }
 
-void Agent::Do(const agent::SendLeave& effect, const Input&) {
-  v1::ConnectRequest request;
-  request.mutable_leave()->set_reason(effect.reason);
-  Send(std::move(request));
-}
+void Agent::Do(const agent::SendLeave& effect, const Input&) { Send(Leave{effect.reason}); }
 
 void Agent::Do(const agent::StartSession& effect, const Input& input) {
   absl::StatusOr<SessionAssignment> assignment =
-      AssignmentFromProto(input.message.assignment(), options_.name, options_.incarnation);
+      input.assignment.ok() ? MakeSessionAssignment(*input.assignment, options_.name, options_.incarnation)
+                            : input.assignment.status();
   if (!assignment.ok()) {
     Post(agent::SessionEnded{effect.key, assignment.status()});
     return;
   }
   if (metrics_ != nullptr) {
-    const int64_t sequences = assignment->plan.members[assignment->rank].sequences;
-    metrics_->BeginJob(effect.key.job, sequences * assignment->spec.model.seq_len);
+    const int64_t sequences = assignment->plan->members[assignment->rank].sequences;
+    metrics_->BeginJob(effect.key.job, sequences * assignment->spec->model.seq_len);
   }
   listener_ = std::make_unique<Listener>(this, effect.key, assignment->rank);
   session_ = std::make_unique<Session>(*std::move(assignment),

@@ -5,12 +5,15 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/clock.h"
+#include "common/model/worker_messages.h"
 #include "worker/agent/agent_core.h"
 #include "worker/agent/session.h"
 #include "worker/agent/worker_metrics.h"
@@ -43,17 +46,21 @@ class Agent {
  private:
   class Listener;
 
-  // An event together with the message that it came with, which the core need not see.
+  // What has happened, with the parts of it that the core need not see.
   struct Input {
-    agent::Event event;
-    v1::ConnectResponse message;
-    uint64_t stream = 0;  // number of the stream it came from; 0: not from a stream
+    // Nothing: there is nothing to decide.
+    std::optional<agent::Event> event;
+    uint64_t stream = 0;                       // number of the stream it came from; 0: not from a stream
+    absl::StatusOr<Assignment> assignment;     // with AssignmentReceived; an error: it cannot be carried out
+    std::optional<RendezvousAddress> address;  // of a peer
   };
+
+  struct InputWriter;
 
   void Post(agent::Event event);
   Input NextInput(absl::Time deadline);
-  void OnMessage(uint64_t stream, v1::ConnectResponse message);
-  void DeliverAddress(const v1::Rendezvous& rendezvous);
+  void OnMessage(uint64_t stream, const v1::ConnectResponse& proto);
+  void DeliverAddress(RendezvousAddress address);
 
   void CarryOut(const agent::Effect& effect, const Input& input);
   void Do(const agent::OpenStream& effect, const Input& input);
@@ -69,7 +76,7 @@ class Agent {
   void Do(const agent::Note& effect, const Input& input);
   void Do(const agent::Exit& effect, const Input& input);
 
-  void Send(v1::ConnectRequest message);
+  void Send(const FromWorker& message);
 
   const AgentOptions options_;
   WorkerMetrics* const metrics_;

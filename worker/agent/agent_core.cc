@@ -136,21 +136,21 @@ void AgentCore::On(const AssignmentReceived& event, absl::Time) {
     // Refused, never queued: the coordinator assigns idle workers only, so one of the two is mistaken about
     // this worker.
     Emit(SendStatus{
-        event.key, Report::kFailed,
+        event.key, AssignmentPhase::kFailed,
         absl::FailedPreconditionError(absl::StrCat("this worker still works on ", Describe(*assignment_)))});
     return;
   }
   assignment_ = event.key;
   state_ = State::kPreparing;
   Emit(Note{absl::StrCat("preparing ", Describe(event.key))});
-  Emit(SendStatus{event.key, Report::kPreparing, absl::OkStatus()});
+  Emit(SendStatus{event.key, AssignmentPhase::kPreparing, absl::OkStatus()});
   Emit(StartSession{event.key});
 }
 
 void AgentCore::On(const SessionReady& event, absl::Time) {
   if (state_ != State::kPreparing || *assignment_ != event.key) return;
   state_ = State::kReady;
-  Emit(SendStatus{event.key, Report::kReady, absl::OkStatus()});
+  Emit(SendStatus{event.key, AssignmentPhase::kReady, absl::OkStatus()});
 }
 
 void AgentCore::On(const StartReceived& event, absl::Time now) {
@@ -162,14 +162,14 @@ void AgentCore::On(const StartReceived& event, absl::Time now) {
   state_ = State::kRunning;
   step_report_at_ = now + options_.step_report_interval;
   Emit(Note{absl::StrCat("training ", Describe(event.key))});
-  Emit(SendStatus{event.key, Report::kRunning, absl::OkStatus()});
+  Emit(SendStatus{event.key, AssignmentPhase::kRunning, absl::OkStatus()});
   Emit(ReleaseSession{event.key});
 }
 
 void AgentCore::On(const AbortReceived& event, absl::Time) {
   if (!Working() || *assignment_ != event.key) {
     // Answered all the same: the coordinator waits for this worker to be free of the job.
-    if (connected_) Emit(SendStatus{event.key, Report::kAborted, absl::OkStatus()});
+    if (connected_) Emit(SendStatus{event.key, AssignmentPhase::kAborted, absl::OkStatus()});
     return;
   }
   AbortWork(event.reason);
@@ -190,11 +190,11 @@ void AgentCore::On(const SessionEnded& event, absl::Time) {
     // The last committed steps go out before the end is reported.
     if (state_ == State::kRunning || aborted) Emit(SendStepReport{event.key});
     if (aborted) {
-      Emit(SendStatus{event.key, Report::kAborted, absl::OkStatus()});
+      Emit(SendStatus{event.key, AssignmentPhase::kAborted, absl::OkStatus()});
     } else if (event.status.ok()) {
-      Emit(SendStatus{event.key, Report::kFinished, absl::OkStatus()});
+      Emit(SendStatus{event.key, AssignmentPhase::kFinished, absl::OkStatus()});
     } else {
-      Emit(SendStatus{event.key, Report::kFailed, event.status});
+      Emit(SendStatus{event.key, AssignmentPhase::kFailed, event.status});
     }
   }
   Emit(

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/ids.h"
+#include "common/model/worker_messages.h"
 
 namespace sdp::agent {
 
@@ -67,11 +68,10 @@ using Event = std::variant<StreamEnded, Welcomed, AssignmentReceived, StartRecei
 struct OpenStream {};   // and send Register as its first message
 struct CloseStream {};  // if there is one
 struct SendHeartbeat {};
-enum class Report { kPreparing, kReady, kRunning, kFinished, kFailed, kAborted };
 // Send an AssignmentStatus.
 struct SendStatus {
   AssignmentKey key;
-  Report report;
+  AssignmentPhase phase;
   absl::Status error;  // for kFailed
 };
 struct SendStepReport {

@@ -49,8 +49,7 @@ class Story {
   static std::string Line(const CloseStream&) { return "close stream"; }
   static std::string Line(const SendHeartbeat&) { return "heartbeat"; }
   static std::string Line(const SendStatus& e) {
-    static const char* const kNames[] = {"preparing", "ready", "running", "finished", "failed", "aborted"};
-    return absl::StrCat("status ", Key(e.key), " ", kNames[static_cast<int>(e.report)],
+    return absl::StrCat("status ", Key(e.key), " ", PhaseName(e.phase),
                         e.error.ok() ? "" : absl::StrCat(" (", e.error.message(), ")"));
   }
   static std::string Line(const SendStepReport& e) { return absl::StrCat("steps ", Key(e.key)); }

@@ -26,7 +26,7 @@ class Session::RelayedRendezvous : public Rendezvous {
       return session_->aborted_ || session_->addresses_.contains(rank);
     };
     if (!session_->mutex_.AwaitWithDeadline(absl::Condition(&known), deadline)) {
-      const PlanMember& peer = session_->assignment_.plan.members[rank];
+      const PlanMember& peer = session_->assignment_.plan->members[rank];
       return absl::DeadlineExceededError(absl::StrCat("rank ", rank, " (", peer.worker.value(),
                                                       ") has not published its data-plane address"));
     }
@@ -113,14 +113,14 @@ absl::Status Session::RunToEnd() {
 
 absl::Status Session::Prepare() {
   SDP_RETURN_IF_ERROR(OpenData());
-  SDP_RETURN_IF_ERROR(CheckOutputDirectory(assignment_.spec.output_directory, assignment_.rank,
+  SDP_RETURN_IF_ERROR(CheckOutputDirectory(assignment_.spec->output_directory, assignment_.rank,
                                            assignment_.table.elements * static_cast<int64_t>(sizeof(float))));
   SDP_RETURN_IF_ERROR(AbortedStatus());
 
   TrainerInputs inputs;
-  inputs.spec = assignment_.spec;
+  inputs.spec = *assignment_.spec;
   inputs.table = assignment_.table;
-  inputs.plan = assignment_.plan;
+  inputs.plan = *assignment_.plan;
   inputs.rank = assignment_.rank;
   inputs.train = train_;
   inputs.validation = validation_;
@@ -130,7 +130,7 @@ absl::Status Session::Prepare() {
 
   MeshOptions options;
   options.rank = assignment_.rank;
-  options.world_size = assignment_.plan.world_size();
+  options.world_size = assignment_.plan->world_size();
   options.bind_address = options_.bind_address;
   options.advertised_address = options_.advertised_address;
   options.connect_timeout = assignment_.prepare_timeout;
@@ -147,7 +147,7 @@ absl::Status Session::Prepare() {
 }
 
 absl::Status Session::OpenData() {
-  const JobSpec& spec = assignment_.spec;
+  const JobSpec& spec = *assignment_.spec;
   const auto open = [&](const std::vector<std::string>& paths) {
     return TokenDataset::Open(paths, spec.data.format, spec.model.vocab, spec.model.seq_len);
   };
@@ -177,10 +177,10 @@ absl::Status Session::WaitForRelease() {
 }
 
 absl::Status Session::Train() {
-  const JobSpec& spec = assignment_.spec;
+  const JobSpec& spec = *assignment_.spec;
   const int64_t total = spec.total_steps();
   const int64_t interval = spec.evaluation.interval_steps;
-  int64_t committed = assignment_.plan.first_step;
+  int64_t committed = assignment_.plan->first_step;
   while (committed < total) {
     SDP_RETURN_IF_ERROR(AbortedStatus());
     SDP_ASSIGN_OR_RETURN(RoundOutcome outcome, trainer_->TrainRound());
@@ -204,7 +204,7 @@ absl::Status Session::EvaluateNow() {
 }
 
 absl::Status Session::Export() {
-  SDP_ASSIGN_OR_RETURN(std::vector<std::string> files, trainer_->Export(assignment_.spec.output_directory));
+  SDP_ASSIGN_OR_RETURN(std::vector<std::string> files, trainer_->Export(assignment_.spec->output_directory));
   absl::MutexLock lock(&mutex_);
   exported_files_ = std::move(files);
   return absl::OkStatus();

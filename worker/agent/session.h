@@ -12,23 +12,18 @@
 #include "absl/synchronization/mutex.h"
 #include "common/base/ids.h"
 #include "common/data/token_dataset.h"
-#include "common/model/job_spec.h"
-#include "common/model/plan.h"
+#include "common/model/parameter_table.h"
+#include "common/model/shard_fingerprint.h"
+#include "common/model/worker_messages.h"
 #include "worker/agent/worker_metrics.h"
 #include "worker/averaging/communicator.h"
 #include "worker/training/trainer.h"
 
 namespace sdp {
 
-// What the coordinator assigned, translated and checked.
-struct SessionAssignment {
-  AssignmentKey key;
-  JobSpec spec;
+// What the coordinator assigned, checked, with the table of its model.
+struct SessionAssignment : Assignment {
   ParameterTable table;
-  Plan plan;
-  Rank rank = 0;
-  absl::Duration prepare_timeout;
-  absl::Duration collective_timeout;
 };
 
 struct SessionOptions {

@@ -16,10 +16,10 @@ constexpr std::pair<Collective, const char*> kCollectives[] = {
     {Collective::kSendRecv, "send_recv"},   {Collective::kBarrier, "barrier"},
 };
 
-constexpr std::pair<const char*, double TrainerStats::*> kPhases[] = {
-    {"data", &TrainerStats::data_seconds},         {"forward", &TrainerStats::forward_seconds},
-    {"backward", &TrainerStats::backward_seconds}, {"average_wait", &TrainerStats::average_wait_seconds},
-    {"commit", &TrainerStats::commit_seconds},     {"update", &TrainerStats::update_seconds},
+constexpr std::pair<const char*, double PhaseSeconds::*> kPhases[] = {
+    {"data", &PhaseSeconds::data},         {"forward", &PhaseSeconds::forward},
+    {"backward", &PhaseSeconds::backward}, {"average_wait", &PhaseSeconds::average_wait},
+    {"commit", &PhaseSeconds::commit},     {"update", &PhaseSeconds::update},
 };
 
 // By how much a sum grew; a smaller one began again from 0.
@@ -71,7 +71,7 @@ void JobMetrics::Update(const TrainerStats& stats, const std::vector<CommittedSt
     series_.Get(metrics::kWorkerLoss).Set(step->loss);
     break;
   }
-  if (!steps.empty()) ObservePhases(stats, steps.size());
+  if (!steps.empty()) ObservePhases(stats.phase_seconds, steps.size());
   tensor_bytes_.Set(stats.tensor_bytes);
   tensor_peak_bytes_.Set(stats.peak_tensor_bytes);
   averaging_seconds_.Follow(stats.averaging_seconds);
@@ -79,12 +79,12 @@ void JobMetrics::Update(const TrainerStats& stats, const std::vector<CommittedSt
   FollowBytes(bytes);
 }
 
-void JobMetrics::ObservePhases(const TrainerStats& stats, size_t steps) {
+void JobMetrics::ObservePhases(const PhaseSeconds& seconds, size_t steps) {
   for (const Phase& phase : phases_) {
-    const double mean = Growth(observed_.*phase.seconds, stats.*phase.seconds) / steps;
+    const double mean = Growth(observed_.*phase.seconds, seconds.*phase.seconds) / steps;
     for (size_t i = 0; i < steps; ++i) phase.histogram.Observe(mean);
   }
-  observed_ = stats;
+  observed_ = seconds;
 }
 
 void JobMetrics::FollowBytes(const WireBytes& bytes) {

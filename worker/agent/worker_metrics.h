@@ -49,10 +49,10 @@ class JobMetrics {
   };
   struct Phase {
     Histogram histogram;
-    double TrainerStats::*seconds;
+    double PhaseSeconds::*seconds;
   };
 
-  void ObservePhases(const TrainerStats& stats, size_t steps);
+  void ObservePhases(const PhaseSeconds& seconds, size_t steps);
   void FollowBytes(const WireBytes& bytes);
 
   const int64_t tokens_per_step_;
@@ -62,7 +62,7 @@ class JobMetrics {
   const Gauge tensor_bytes_;
   const Gauge tensor_peak_bytes_;
   std::vector<Phase> phases_;
-  TrainerStats observed_;  // as of the steps that were observed
+  PhaseSeconds observed_;  // as of the steps that were observed
   Follower averaging_seconds_;
   Follower exposed_averaging_seconds_;
   std::vector<Follower> sent_by_collective_;

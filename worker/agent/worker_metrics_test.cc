@@ -33,12 +33,12 @@ class CountedMesh : public Mesh {
 TrainerStats StatsAfter(int steps) {
   TrainerStats stats;
   stats.committed_steps = steps;
-  stats.data_seconds = 0.001 * steps;
-  stats.forward_seconds = 0.25 * steps;
-  stats.backward_seconds = 0.5 * steps;
-  stats.average_wait_seconds = 0.125 * steps;
-  stats.commit_seconds = 0.002 * steps;
-  stats.update_seconds = 0.004 * steps;
+  stats.phase_seconds.data = 0.001 * steps;
+  stats.phase_seconds.forward = 0.25 * steps;
+  stats.phase_seconds.backward = 0.5 * steps;
+  stats.phase_seconds.average_wait = 0.125 * steps;
+  stats.phase_seconds.commit = 0.002 * steps;
+  stats.phase_seconds.update = 0.004 * steps;
   stats.averaging_seconds = 0.5 * steps;
   stats.exposed_averaging_seconds = 0.125 * steps;
   stats.tensor_bytes = 1000 + steps;
@@ -118,7 +118,7 @@ TEST_F(JobMetricsTest, EachStepIsObservedInEachPhase) {
 TEST_F(JobMetricsTest, TimeOfAnUncommittedStepWaitsForItsCommit) {
   JobMetrics job(registry_, JobId("job-1"), 512);
   TrainerStats stats = StatsAfter(0);
-  stats.forward_seconds = 0.25;
+  stats.phase_seconds.forward = 0.25;
   job.Update(stats, {}, no_bytes_);
   EXPECT_EQ(Value("sdp_worker_step_phase_seconds_count", "phase", "forward"), 0);
   job.Update(StatsAfter(1), Steps({5}), no_bytes_);

@@ -64,7 +64,7 @@ void WorkerStream::OnWriteDone(bool ok) {
 
 void WorkerStream::OnReadDone(bool ok) {
   if (!ok) return;  // OnDone follows
-  on_message_(std::move(incoming_));
+  on_message_(incoming_);
   incoming_.Clear();
   StartRead(&incoming_);
 }

@@ -21,7 +21,7 @@ namespace sdp {
 // one and comes exactly once.
 class WorkerStream : private grpc::ClientBidiReactor<v1::ConnectRequest, v1::ConnectResponse> {
  public:
-  using OnMessage = std::function<void(v1::ConnectResponse)>;
+  using OnMessage = std::function<void(const v1::ConnectResponse&)>;
   using OnEnd = std::function<void(absl::Status)>;
 
   // Opens the stream and sends `first`.

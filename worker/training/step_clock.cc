@@ -29,12 +29,12 @@ double StepClock::Seconds(StepPhase phase) const {
 void StepClock::Fill(TrainerStats& stats) const {
   absl::MutexLock lock(&mutex_);
   stats.phase = phase_;
-  stats.data_seconds = Seconds(StepPhase::kData);
-  stats.forward_seconds = Seconds(StepPhase::kForward);
-  stats.backward_seconds = Seconds(StepPhase::kBackward);
-  stats.average_wait_seconds = Seconds(StepPhase::kAverageWait);
-  stats.commit_seconds = Seconds(StepPhase::kCommit);
-  stats.update_seconds = Seconds(StepPhase::kUpdate);
+  stats.phase_seconds.data = Seconds(StepPhase::kData);
+  stats.phase_seconds.forward = Seconds(StepPhase::kForward);
+  stats.phase_seconds.backward = Seconds(StepPhase::kBackward);
+  stats.phase_seconds.average_wait = Seconds(StepPhase::kAverageWait);
+  stats.phase_seconds.commit = Seconds(StepPhase::kCommit);
+  stats.phase_seconds.update = Seconds(StepPhase::kUpdate);
   if (step_seconds_.empty()) return;
   std::vector<double> sorted = step_seconds_;
   const auto middle = sorted.begin() + sorted.size() / 2;

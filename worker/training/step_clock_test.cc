@@ -27,12 +27,12 @@ TEST(StepClockTest, AddsUpPhases) {
   }
   const TrainerStats stats = StatsOf(clock);
   EXPECT_EQ(stats.phase, StepPhase::kNone);
-  EXPECT_EQ(stats.data_seconds, 2);
-  EXPECT_EQ(stats.forward_seconds, 4);
-  EXPECT_EQ(stats.backward_seconds, 8);
-  EXPECT_EQ(stats.average_wait_seconds, 10);
-  EXPECT_EQ(stats.commit_seconds, 12);
-  EXPECT_EQ(stats.update_seconds, 14);
+  EXPECT_EQ(stats.phase_seconds.data, 2);
+  EXPECT_EQ(stats.phase_seconds.forward, 4);
+  EXPECT_EQ(stats.phase_seconds.backward, 8);
+  EXPECT_EQ(stats.phase_seconds.average_wait, 10);
+  EXPECT_EQ(stats.phase_seconds.commit, 12);
+  EXPECT_EQ(stats.phase_seconds.update, 14);
 }
 
 TEST(StepClockTest, StepSecondsAreTheMedianOfTheLastRounds) {

@@ -14,44 +14,14 @@
 #include "common/model/job_spec.h"
 #include "common/model/parameter_table.h"
 #include "common/model/plan.h"
+#include "common/model/worker_messages.h"
 #include "worker/averaging/communicator.h"
 
 namespace sdp {
 
-enum class StepPhase {
-  kNone,
-  kData,
-  kForward,
-  kBackward,
-  kAverageWait,
-  kCommit,
-  kUpdate,
-  kEvaluate,
-  kExport
-};
-
-// What all ranks know of a step after its commit barrier.
-struct CommittedStep {
-  int64_t step = 0;    // from 0
-  double loss = 0;     // mean over all tokens of the step, nats
-  int64_t tokens = 0;  // over all workers
-  double learning_rate = 0;
-  double gradient_norm = 0;  // global, before clipping; 0 when parameters are averaged
-  // Not finite somewhere: nobody applied it. When parameters are averaged: some worker left out its own
-  // update.
-  bool skipped = false;
-};
-
 // What a round of training did: one step when gradients are averaged, H steps when parameters are.
 struct RoundOutcome {
   std::vector<CommittedStep> steps;
-};
-
-struct EvaluationOutcome {
-  int64_t step = 0;            // committed steps at the time
-  double full_loss = 0;        // nats per token; the same on all ranks
-  double subnetwork_loss = 0;  // of this rank
-  int64_t tokens = 0;          // that full_loss was measured on
 };
 
 // A snapshot of counters; sums are since the trainer began.
@@ -59,8 +29,7 @@ struct TrainerStats {
   int64_t committed_steps = 0;
   bool next_step_ready = false;  // all averages of the next step are complete
   StepPhase phase = StepPhase::kNone;
-  double data_seconds = 0, forward_seconds = 0, backward_seconds = 0;
-  double average_wait_seconds = 0, commit_seconds = 0, update_seconds = 0;
+  PhaseSeconds phase_seconds;
   double step_seconds = 0;  // median of the last steps
   // Time in which an averaging collective was under way, and the part of it after backward had ended.
   double averaging_seconds = 0, exposed_averaging_seconds = 0;

@@ -271,10 +271,10 @@ TEST(TrainerTest, StatsSayWhereTimeWent) {
   const TrainerStats stats = cluster.trainer(1).stats();
   EXPECT_EQ(stats.committed_steps, 3);
   EXPECT_EQ(stats.phase, StepPhase::kNone);
-  EXPECT_GT(stats.forward_seconds, 0);
-  EXPECT_GT(stats.backward_seconds, 0);
-  EXPECT_GT(stats.commit_seconds, 0);
-  EXPECT_GT(stats.update_seconds, 0);
+  EXPECT_GT(stats.phase_seconds.forward, 0);
+  EXPECT_GT(stats.phase_seconds.backward, 0);
+  EXPECT_GT(stats.phase_seconds.commit, 0);
+  EXPECT_GT(stats.phase_seconds.update, 0);
   EXPECT_GT(stats.step_seconds, 0);
   EXPECT_GT(stats.averaging_seconds, 0);
   EXPECT_LE(stats.exposed_averaging_seconds, stats.averaging_seconds);

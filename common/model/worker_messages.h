@@ -1,5 +1,5 @@
-// What workers and the coordinator tell each other, as the pure cores see it. proto/sdp/v1 describes the
-// fields; coordinator/service translates.
+// What workers and the coordinator tell each other. proto/sdp/v1/worker_service.proto describes the fields;
+// common/wire/worker_wire translates.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,11 @@
 #include "common/base/ids.h"
 #include "common/model/job_spec.h"
 #include "common/model/plan.h"
+#include "common/model/shard_fingerprint.h"
 
-namespace sdp::coordinator {
+namespace sdp {
 
-// One stream of a worker, numbered by the shell; never used twice.
-using SessionId = StrongId<struct SessionIdTag, int64_t>;
-
+// In the order in which a worker goes through them, up to kFinished.
 enum class AssignmentPhase { kPreparing, kReady, kRunning, kExporting, kFinished, kFailed, kAborted };
 
 // "preparing", "ready", ...
@@ -42,12 +41,6 @@ enum class StepPhase {
 // "data", "forward", "average wait", ...
 const char* PhaseName(StepPhase phase);
 
-struct ShardFingerprint {
-  std::string path;
-  int64_t bytes = 0;
-  std::string sampled_hash;
-};
-
 struct AssignmentStatus {
   AssignmentKey id;
   std::string plan_digest;
@@ -66,7 +59,7 @@ struct WorkerCapacity {
   int threads = 0;
 };
 
-// A worker introduces itself. Its name and address have been checked by the shell.
+// A worker introduces itself.
 struct Registration {
   WorkerName worker;
   Incarnation incarnation;
@@ -81,12 +74,15 @@ struct Heartbeat {
   int64_t tensor_bytes = 0;
 };
 
+// What all ranks know of a step after its commit barrier.
 struct CommittedStep {
-  int64_t step = 0;  // from 0
-  double loss = 0;   // nats per token
-  int64_t tokens = 0;
+  int64_t step = 0;    // from 0
+  double loss = 0;     // mean over all tokens of the step, nats; not finite when some worker's is not
+  int64_t tokens = 0;  // over all workers
   double learning_rate = 0;
-  double gradient_norm = 0;
+  double gradient_norm = 0;  // global, before clipping; 0 when parameters are averaged
+  // Not finite somewhere: nobody applied it. When parameters are averaged: some worker left out its own
+  // update.
   bool skipped = false;
 };
 
@@ -111,25 +107,39 @@ struct StepReport {
   double exposed_averaging_seconds = 0;
 };
 
+struct EvaluationOutcome {
+  int64_t step = 0;            // committed steps at the time
+  double full_loss = 0;        // nats per token; the same on all ranks
+  double subnetwork_loss = 0;  // of this rank
+  int64_t tokens = 0;          // that full_loss was measured on
+};
+
 struct EvaluationReport {
   AssignmentKey id;
-  int64_t step = 0;
-  double full_loss = 0;
-  double subnetwork_loss = 0;
-  int64_t tokens = 0;
+  EvaluationOutcome outcome;
 };
 
 // An opaque data-plane address, relayed among the members of an epoch.
-struct Rendezvous {
+struct RendezvousAddress {
   AssignmentKey id;
   Rank rank = 0;
   std::string address;
 };
 
-// The messages to a worker.
+// A worker leaves on purpose.
+struct Leave {
+  std::string reason;
+};
+
+// What a worker says after its Registration.
+using FromWorker =
+    std::variant<Heartbeat, AssignmentStatus, StepReport, EvaluationReport, RendezvousAddress, Leave>;
+
+// The coordinator accepts a worker.
 struct Welcome {
   absl::Duration heartbeat;
   absl::Duration lost_after;
+  uint64_t coordinator_incarnation = 0;
 };
 
 struct Assignment {
@@ -150,21 +160,6 @@ struct Abort {
   std::string reason;
 };
 
-using ToWorker = std::variant<Welcome, Assignment, Start, Abort, Rendezvous>;
+using ToWorker = std::variant<Welcome, Assignment, Start, Abort, RendezvousAddress>;
 
-// Times and limits of the coordinator. The defaults are those of the flags in main.cc.
-struct Timing {
-  absl::Duration heartbeat = absl::Seconds(1);
-  // Without a heartbeat for this long a worker is lost.
-  absl::Duration lost_after = absl::Seconds(5);
-  // From Assignment until every member is ready.
-  absl::Duration prepare_timeout = absl::Seconds(120);
-  // Least time without progress after which a running job fails; grows with the measured step time.
-  absl::Duration progress_timeout = absl::Seconds(30);
-  // The same while a member validates or writes the model: no step is committed then.
-  absl::Duration long_phase_timeout = absl::Minutes(10);
-  // Limit of one collective, passed on to the workers.
-  absl::Duration collective_timeout = absl::Seconds(60);
-};
-
-}  // namespace sdp::coordinator
+}  // namespace sdp
