@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "deploy/loc
 from local_cluster import Cluster, say  # noqa: E402
 
 WORKERS = 4
-RATIOS = [1.0, 0.75, 0.5, 0.25]
+RATIOS = [1.0, 0.75, 0.5, 0.375]
 SPEC = """\
 display_name: bench
 model: {{llama: {{layers: 16, hidden: 192, heads: 6, ffn: 512, vocab: 256, seq_len: 128}}}}

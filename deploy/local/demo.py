@@ -125,12 +125,12 @@ def parse_arguments():
     parser = argparse.ArgumentParser(prog="./sdp demo", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer steps: under a minute, losses far from final")
     parser.add_argument("--json", metavar="FILE", help="also write the table to FILE")
-    parser.add_argument("--steps", type=int, help="steps of the C = 1 run (default 300; 40 with --quick)")
+    parser.add_argument("--steps", type=int, help="steps of the C = 1 run (default 300; 24 with --quick)")
     parser.add_argument("--text", choices=["bible", "gcide"], default="bible",
                         help="bible: 4 MB (default); gcide: an English dictionary, 40 MB")
     parser.add_argument("--directory", help="where data, logs and models go (default: a new temporary folder, kept)")
     arguments = parser.parse_args()
-    arguments.steps = arguments.steps or (40 if arguments.quick else 300)
+    arguments.steps = arguments.steps or (24 if arguments.quick else 300)
     if arguments.steps < 1:
         parser.error("--steps must be at least 1")
     arguments.evaluation_sequences = 64 if arguments.quick else 256
