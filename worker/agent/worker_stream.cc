@@ -15,6 +15,8 @@ WorkerStream::WorkerStream(std::shared_ptr<grpc::Channel> channel, v1::ConnectRe
   stub_->async()->Connect(&context_, this);
   Send(std::move(first));
   StartRead(&incoming_);
+  // Messages are sent from outside of gRPC's callbacks: without a hold the call could be gone at that moment.
+  AddHold();
   StartCall();
 }
 
@@ -63,7 +65,14 @@ void WorkerStream::OnWriteDone(bool ok) {
 }
 
 void WorkerStream::OnReadDone(bool ok) {
-  if (!ok) return;  // OnDone follows
+  if (!ok) {  // the stream is over
+    {
+      absl::MutexLock lock(&mutex_);
+      broken_ = true;
+    }
+    RemoveHold();  // nothing more is sent: OnDone may follow
+    return;
+  }
   on_message_(incoming_);
   incoming_.Clear();
   StartRead(&incoming_);
@@ -72,7 +81,7 @@ void WorkerStream::OnReadDone(bool ok) {
 void WorkerStream::OnDone(const grpc::Status& status) {
   on_end_(FromGrpc(status));
   absl::MutexLock lock(&mutex_);
-  broken_ = ended_ = true;
+  ended_ = true;
 }
 
 }  // namespace sdp

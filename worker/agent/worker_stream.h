@@ -53,7 +53,8 @@ class WorkerStream : private grpc::ClientBidiReactor<v1::ConnectRequest, v1::Con
   std::deque<v1::ConnectRequest> outgoing_
       ABSL_GUARDED_BY(mutex_);  // the first is being written while writing_
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool broken_ ABSL_GUARDED_BY(mutex_) = false;   // a write failed: nothing more can be sent
+  bool broken_ ABSL_GUARDED_BY(mutex_) =
+      false;  // a write failed or the stream is over: nothing more can be sent
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;  // no more messages; WritesDone follows the queue
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
