@@ -133,12 +133,15 @@ TEST(EndToEnd, TwentyJobsLeaveNothingBehind) {
   run(20);
   // A heartbeat that reads /proc, a session that is being taken down or a connection of the test's own may be
   // there at the moment of counting; what a job leaves behind stays.
+  // gRPC's pool grows and shrinks by a few threads with the moment's load; one left by each job would be 20.
+  constexpr int kPoolThreads = 4;
   const auto expect_no_growth = [&](const Process& process, const Use& before, const char* name) {
     Use after;
     EXPECT_TRUE(Eventually(absl::Seconds(20),
                            [&] {
                              after = use(process);
-                             return after.threads <= before.threads && after.files <= before.files &&
+                             return after.threads <= before.threads + kPoolThreads &&
+                                    after.files <= before.files &&
                                     after.resident <= before.resident + (8 << 20);
                            }))
         << name << ": threads " << before.threads << " -> " << after.threads << ", open files "
