@@ -1,6 +1,7 @@
 #include "cli/format/plan_text.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,10 +21,10 @@ std::string SequencesText(const v1::PlanMember& member) {
 }
 
 std::string WorkerTable(const v1::Plan& plan) {
-  TextTable table(
-      {"RANK", "WORKER", "SEQUENCES", "BLOCKS", "PARAMETERS", "OF MODEL", "FLOP/STEP", "SENT/STEP"});
+  TextTable table({"RANK", "WORKER", "SEQUENCES", "BLOCKS", "PARAMETERS", "OF MODEL", "MEMORY", "FLOP/STEP",
+                   "SENT/STEP"});
   for (int rank = 0; rank < plan.members_size(); ++rank) {
-    std::string blocks, parameters, share, flops, bytes;
+    std::string blocks, parameters, share, memory, flops, bytes;
     if (rank < plan.mask_size()) {
       const std::string& row = plan.mask(rank);
       blocks = absl::StrCat(std::count(row.begin(), row.end(), '1'), "/", row.size());
@@ -33,11 +34,31 @@ std::string WorkerTable(const v1::Plan& plan) {
       const auto held = static_cast<double>(cost.parameters());
       parameters = FormatCount(held);
       share = FormatPercent(held / static_cast<double>(plan.summary().parameters()));
+      memory = FormatBytes(static_cast<double>(cost.peak_memory_bytes()));
       flops = FormatCount(cost.flops_per_step());
       bytes = FormatBytes(static_cast<double>(cost.bytes_per_step()));
     }
     table.AddRow({absl::StrCat(rank), plan.members(rank).worker(), SequencesText(plan.members(rank)), blocks,
-                  parameters, share, flops, bytes});
+                  parameters, share, memory, flops, bytes});
+  }
+  return table.ToString();
+}
+
+// What the predicted peak of each worker is made of.
+std::string MemoryTable(const v1::Plan& plan) {
+  TextTable table({"RANK", "MEMORY", "PARAMETERS", "GRADIENTS", "MOMENTS", "ACTIVATIONS", "LOGITS",
+                   "WORKSPACE", "BUFFERS", "COMMUNICATORS"});
+  for (int rank = 0; rank < plan.summary().workers_size(); ++rank) {
+    const v1::WorkerCost& cost = plan.summary().workers(rank);
+    const v1::WorkerMemory& memory = cost.memory();
+    std::vector<std::string> cells = {absl::StrCat(rank)};
+    for (const int64_t bytes :
+         {cost.peak_memory_bytes(), memory.parameters(), memory.gradients(), memory.moments(),
+          memory.activations(), memory.logits_and_loss(), memory.workspace(), memory.buffers()}) {
+      cells.push_back(FormatBytes(static_cast<double>(bytes)));
+    }
+    cells.push_back(absl::StrCat(cost.communicators()));
+    table.AddRow(std::move(cells));
   }
   return table.ToString();
 }
@@ -79,7 +100,9 @@ std::string SummaryText(const v1::Plan& plan) {
                           coverage == 1 && plan.members_size() > 1 ? "; its loss would lose the block" : ""));
   fields.Add("Bytes per step", TrafficText(plan));
   fields.Add("Imbalance",
-             absl::StrCat(FormatNumber(summary.imbalance()), " (most parameters on a worker / mean)"));
+             absl::StrCat("parameters ", FormatNumber(summary.imbalance()), ", memory ",
+                          FormatNumber(summary.memory_imbalance()), ", operations ",
+                          FormatNumber(summary.flops_imbalance()), " (most on a worker / mean)"));
   fields.Add("Holder sets",
              absl::StrCat(plan.holder_sets_size(), " distinct, ", plan.buckets_size(), " buckets"));
   return fields.ToString();
@@ -141,7 +164,7 @@ double DataParallelBytesPerStep(const v1::Plan& plan) {
 
 std::string PlanText(const v1::Plan& plan, bool wide, bool utf8) {
   std::string text = absl::StrCat(WorkerTable(plan), "\n", SummaryText(plan), "\n");
-  if (wide) absl::StrAppend(&text, HolderSetTable(plan), "\n");
+  if (wide) absl::StrAppend(&text, MemoryTable(plan), "\n", HolderSetTable(plan), "\n");
   return absl::StrCat(text, MaskDrawing(plan, utf8));
 }
 

@@ -36,21 +36,32 @@ v1::Plan SmallPlan() {
   summary->set_masking_error(0.25);
   summary->set_coverage_minimum(1);
   summary->set_imbalance(1);
+  summary->set_memory_imbalance(1.125);
+  summary->set_flops_imbalance(1.25);
   summary->set_parameters(4000);
   for (int i = 0; i < 2; ++i) {
     v1::WorkerCost* cost = summary->add_workers();
     cost->set_parameters(3000);
     cost->set_bytes_per_step(8000);
     cost->set_flops_per_step(2.5e9);
+    cost->set_peak_memory_bytes(100 << 10);
+    cost->set_communicators(1);
+    cost->mutable_memory()->set_parameters(12000);
+    cost->mutable_memory()->set_gradients(12000);
+    cost->mutable_memory()->set_moments(24000);
+    cost->mutable_memory()->set_activations(40 << 10);
+    cost->mutable_memory()->set_logits_and_loss(8 << 10);
+    cost->mutable_memory()->set_workspace(4 << 10);
+    cost->mutable_memory()->set_buffers(1 << 10);
   }
   return plan;
 }
 
 TEST(PlanText, ShowsWorkersSummaryAndMask) {
   EXPECT_EQ(PlanText(SmallPlan(), /*wide=*/false, /*utf8=*/false),
-            "RANK  WORKER    SEQUENCES  BLOCKS  PARAMETERS  OF MODEL  FLOP/STEP  SENT/STEP\n"
-            "0     worker-0  0-7        2/3     3.00k       75%       2.50G      7.81 KiB\n"
-            "1     worker-1  8-15       2/3     3.00k       75%       2.50G      7.81 KiB\n"
+            "RANK  WORKER    SEQUENCES  BLOCKS  PARAMETERS  OF MODEL  MEMORY   FLOP/STEP  SENT/STEP\n"
+            "0     worker-0  0-7        2/3     3.00k       75%       100 KiB  2.50G      7.81 KiB\n"
+            "1     worker-1  8-15       2/3     3.00k       75%       100 KiB  2.50G      7.81 KiB\n"
             "\n"
             "Model:           4.00k parameters\n"
             "Active ratio:    0.6667 of the blocks on a worker (mean)\n"
@@ -58,13 +69,22 @@ TEST(PlanText, ShowsWorkersSummaryAndMask) {
             "Masking error:   0.25 (0: data parallelism, 1: nothing in common)\n"
             "Coverage:        every block has at least 1 holder; its loss would lose the block\n"
             "Bytes per step:  7.81 KiB sent per worker (mean), 50% of data parallelism's 15.6 KiB\n"
-            "Imbalance:       1 (most parameters on a worker / mean)\n"
+            "Imbalance:       parameters 1, memory 1.125, operations 1.25 (most on a worker / mean)\n"
             "Holder sets:     2 distinct, 2 buckets\n"
             "\n"
             "Mask (rows: workers, columns: blocks)\n"
             "          0 1 2\n"
             "worker-0  # # .\n"
             "worker-1  . # #\n");
+}
+
+TEST(PlanText, WideSaysWhatMemoryIsFor) {
+  EXPECT_THAT(
+      PlanText(SmallPlan(), /*wide=*/true, /*utf8=*/false),
+      HasSubstr("RANK  MEMORY   PARAMETERS  GRADIENTS  MOMENTS   ACTIVATIONS  LOGITS    WORKSPACE  BUFFERS   "
+                "COMMUNICATORS\n"
+                "0     100 KiB  11.7 KiB    11.7 KiB   23.4 KiB  40.0 KiB     8.00 KiB  4.00 KiB   1.00 KiB  "
+                "1\n"));
 }
 
 TEST(PlanText, WideListsHolderSets) {

@@ -18,6 +18,9 @@ struct PlanMember {
   // Positions [first_sequence, first_sequence + sequences) of each step's global batch.
   int first_sequence = 0;
   int sequences = 0;
+  // What the worker offers; 0: unknown. Bears on predictions only: neither in the digest nor sent to workers.
+  int threads = 0;
+  int64_t memory_bytes = 0;
 };
 
 // Slices that are averaged together among one holder set, as one flat buffer.
@@ -28,10 +31,27 @@ struct Bucket {
   Rank norm_rank = 0;  // the holder that counts this bucket in the global gradient norm
 };
 
+// Tensor memory of one worker in bytes at the instant of a job when it is largest.
+struct WorkerMemory {
+  int64_t parameters = 0;
+  int64_t gradients = 0;
+  int64_t moments = 0;
+  int64_t activations = 0;      // kept from the forward pass, or between components in an evaluation
+  int64_t logits_and_loss = 0;  // logits, their softmax and their gradients
+  int64_t workspace = 0;        // what single operations need for a while, gradients on their way included
+  int64_t buffers = 0;          // rotary tables; blocks that an evaluation receives
+
+  int64_t total() const {
+    return parameters + gradients + moments + activations + logits_and_loss + workspace + buffers;
+  }
+};
+
 struct WorkerCost {
   int64_t parameters = 0;
   int64_t bytes_per_step = 0;  // sum over held buckets of 2 (k-1)/k x bytes
   double flops_per_step = 0;
+  WorkerMemory memory;    // predicted; its total is never below what the allocator will count
+  int communicators = 0;  // holder sets of two or more that the worker is in
 };
 
 struct PlanSummary {
@@ -41,7 +61,9 @@ struct PlanSummary {
   double spectral_gap_with_shared = 0;
   double masking_error = 0;
   int coverage_minimum = 0;
-  double imbalance = 0;
+  double imbalance = 0;         // of parameters held: largest / mean
+  double memory_imbalance = 0;  // of predicted memory
+  double flops_imbalance = 0;   // of operations per step, which is that of time on equal workers
   int64_t parameters = 0;
   std::vector<WorkerCost> workers;  // by rank
 };

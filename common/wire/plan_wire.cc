@@ -9,6 +9,34 @@
 namespace sdp {
 namespace {
 
+v1::WorkerCost CostToProto(const WorkerCost& cost) {
+  v1::WorkerCost proto;
+  proto.set_parameters(cost.parameters);
+  proto.set_bytes_per_step(cost.bytes_per_step);
+  proto.set_flops_per_step(cost.flops_per_step);
+  proto.set_peak_memory_bytes(cost.memory.total());
+  v1::WorkerMemory* memory = proto.mutable_memory();
+  memory->set_parameters(cost.memory.parameters);
+  memory->set_gradients(cost.memory.gradients);
+  memory->set_moments(cost.memory.moments);
+  memory->set_activations(cost.memory.activations);
+  memory->set_logits_and_loss(cost.memory.logits_and_loss);
+  memory->set_workspace(cost.memory.workspace);
+  memory->set_buffers(cost.memory.buffers);
+  proto.set_communicators(cost.communicators);
+  return proto;
+}
+
+WorkerCost CostFromProto(const v1::WorkerCost& proto) {
+  const v1::WorkerMemory& memory = proto.memory();
+  return {proto.parameters(),
+          proto.bytes_per_step(),
+          proto.flops_per_step(),
+          {memory.parameters(), memory.gradients(), memory.moments(), memory.activations(),
+           memory.logits_and_loss(), memory.workspace(), memory.buffers()},
+          proto.communicators()};
+}
+
 v1::PlanSummary SummaryToProto(const PlanSummary& summary) {
   v1::PlanSummary proto;
   proto.set_active_ratio(summary.active_ratio);
@@ -19,12 +47,9 @@ v1::PlanSummary SummaryToProto(const PlanSummary& summary) {
   proto.set_coverage_minimum(summary.coverage_minimum);
   proto.set_imbalance(summary.imbalance);
   proto.set_parameters(summary.parameters);
-  for (const WorkerCost& cost : summary.workers) {
-    v1::WorkerCost* worker = proto.add_workers();
-    worker->set_parameters(cost.parameters);
-    worker->set_bytes_per_step(cost.bytes_per_step);
-    worker->set_flops_per_step(cost.flops_per_step);
-  }
+  proto.set_memory_imbalance(summary.memory_imbalance);
+  proto.set_flops_imbalance(summary.flops_imbalance);
+  for (const WorkerCost& cost : summary.workers) *proto.add_workers() = CostToProto(cost);
   return proto;
 }
 
@@ -38,9 +63,9 @@ PlanSummary SummaryFromProto(const v1::PlanSummary& proto) {
   summary.coverage_minimum = proto.coverage_minimum();
   summary.imbalance = proto.imbalance();
   summary.parameters = proto.parameters();
-  for (const v1::WorkerCost& worker : proto.workers()) {
-    summary.workers.push_back({worker.parameters(), worker.bytes_per_step(), worker.flops_per_step()});
-  }
+  summary.memory_imbalance = proto.memory_imbalance();
+  summary.flops_imbalance = proto.flops_imbalance();
+  for (const v1::WorkerCost& worker : proto.workers()) summary.workers.push_back(CostFromProto(worker));
   return summary;
 }
 

@@ -23,7 +23,17 @@ Plan SmallPlan() {
   plan.buckets = {{0, {0, 2}, 20, 1}, {1, {1}, 10, 0}, {2, {3}, 10, 1}};
   plan.first_step = 40;
   plan.digest = "0123456789abcdef";
-  plan.summary = {0.75, 0.25, 0.5, 0.375, 0.125, 1, 1.0625, 40, {{30, 80, 1e9}, {30, 90, 2e9}}};
+  plan.summary = {0.75,
+                  0.25,
+                  0.5,
+                  0.375,
+                  0.125,
+                  1,
+                  1.0625,
+                  1.25,
+                  1.5,
+                  40,
+                  {{30, 80, 1e9, {1, 2, 3, 4, 5, 6, 7}, 2}, {30, 90, 2e9, {8, 0, 0, 0, 0, 0, 0}, 1}}};
   return plan;
 }
 
@@ -42,8 +52,12 @@ TEST(PlanToProto, EveryFieldGoesWhereItBelongs) {
             "first_step: 40 digest: \"0123456789abcdef\" "
             "summary { active_ratio: 0.75 spectral_gap: 0.25 spectral_gap_bound: 0.5 "
             "spectral_gap_with_shared: 0.375 masking_error: 0.125 coverage_minimum: 1 imbalance: 1.0625 "
-            "parameters: 40 workers { parameters: 30 bytes_per_step: 80 flops_per_step: 1000000000 } "
-            "workers { parameters: 30 bytes_per_step: 90 flops_per_step: 2000000000 } }");
+            "parameters: 40 workers { parameters: 30 bytes_per_step: 80 flops_per_step: 1000000000 "
+            "peak_memory_bytes: 28 memory { parameters: 1 gradients: 2 moments: 3 activations: 4 "
+            "logits_and_loss: 5 workspace: 6 buffers: 7 } communicators: 2 } "
+            "workers { parameters: 30 bytes_per_step: 90 flops_per_step: 2000000000 "
+            "peak_memory_bytes: 8 memory { parameters: 8 } communicators: 1 } "
+            "memory_imbalance: 1.25 flops_imbalance: 1.5 }");
 }
 
 struct Malformation {

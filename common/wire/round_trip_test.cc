@@ -117,7 +117,14 @@ Plan AnyPlan() {
     for (int column = 0; column < plan.mask.columns(); ++column)
       plan.mask.set(rank, column, *arbitrary<bool>());
     plan.summary.workers.push_back(
-        {*inRange<int64_t>(0, 1000), *inRange<int64_t>(0, 1000), *inRange(0, 1000) / 7.0});
+        {*inRange<int64_t>(0, 1000), *inRange<int64_t>(0, 1000), *inRange(0, 1000) / 7.0, {}, 0});
+    WorkerCost& cost = plan.summary.workers.back();
+    WorkerMemory& m = cost.memory;
+    for (int64_t* part : {&m.parameters, &m.gradients, &m.moments, &m.activations, &m.logits_and_loss,
+                          &m.workspace, &m.buffers}) {
+      *part = *inRange<int64_t>(0, 1'000'000'000'000);
+    }
+    cost.communicators = *inRange(0, 100);
   }
   plan.holder_sets.emplace_back();
   for (int rank = 0; rank < workers; ++rank) plan.holder_sets[0].push_back(rank);
@@ -129,7 +136,7 @@ Plan AnyPlan() {
   plan.digest = "0123456789abcdef";
   PlanSummary& s = plan.summary;
   for (double* value : {&s.active_ratio, &s.spectral_gap, &s.spectral_gap_bound, &s.spectral_gap_with_shared,
-                        &s.masking_error, &s.imbalance}) {
+                        &s.masking_error, &s.imbalance, &s.memory_imbalance, &s.flops_imbalance}) {
     *value = *inRange(0, 1000) / 999.0;
   }
   s.coverage_minimum = *inRange(0, workers);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planning/bucketing.h"
+#include "coordinator/planning/check_memory.h"
 #include "coordinator/planning/choose_mask.h"
 #include "coordinator/planning/plan_costs.h"
 
@@ -58,6 +59,7 @@ absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
   plan.buckets = std::move(bucketing.buckets);
   plan.digest = PlanDigest(plan);
   plan.summary = SummarizePlan(spec, table, plan);
+  SDP_RETURN_IF_ERROR(CheckMemory(spec, table, plan));
   return plan;
 }
 

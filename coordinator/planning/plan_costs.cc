@@ -3,11 +3,24 @@
 #include <algorithm>
 
 #include "coordinator/planning/mask_graph.h"
+#include "coordinator/planning/memory_model.h"
 
 namespace sdp {
 namespace {
 
 constexpr int64_t kElementBytes = 4;  // float32
+
+// The largest of the workers' values divided by their mean.
+template <typename Value>
+double LargestOverMean(const std::vector<WorkerCost>& workers, const Value& value) {
+  double largest = 0, sum = 0;
+  for (const WorkerCost& worker : workers) {
+    const auto of_worker = static_cast<double>(value(worker));
+    largest = std::max(largest, of_worker);
+    sum += of_worker;
+  }
+  return largest * static_cast<double>(workers.size()) / sum;
+}
 
 }  // namespace
 
@@ -25,10 +38,15 @@ std::vector<WorkerCost> WorkerCosts(const JobSpec& spec, const ParameterTable& t
       costs[rank].bytes_per_step += bytes;
     }
   }
+  for (const std::vector<Rank>& holders : plan.holder_sets) {
+    for (Rank rank : holders) costs[rank].communicators += holders.size() > 1 ? 1 : 0;
+  }
+  const std::vector<MemoryInputs> memory = MakeMemoryInputs(spec, table, plan);
   const int round_steps =
       spec.averaging.mode == AveragingMode::kParameters ? std::max(spec.averaging.every_steps, 1) : 1;
   for (Rank rank = 0; rank < plan.world_size(); ++rank) {
     costs[rank].bytes_per_step /= round_steps;
+    costs[rank].memory = PredictMemory(spec.model, memory[rank]);
     const double tokens = static_cast<double>(plan.members[rank].sequences) * spec.model.seq_len;
     for (const Component& component : table.components) {
       if (plan.Holds(rank, component)) costs[rank].flops_per_step += tokens * component.flops_per_token;
@@ -38,13 +56,7 @@ std::vector<WorkerCost> WorkerCosts(const JobSpec& spec, const ParameterTable& t
 }
 
 double Imbalance(const std::vector<WorkerCost>& workers) {
-  int64_t largest = 0;
-  double sum = 0;
-  for (const WorkerCost& worker : workers) {
-    largest = std::max(largest, worker.parameters);
-    sum += static_cast<double>(worker.parameters);
-  }
-  return static_cast<double>(largest) * static_cast<double>(workers.size()) / sum;
+  return LargestOverMean(workers, [](const WorkerCost& worker) { return worker.parameters; });
 }
 
 std::vector<double> MaskableSizes(const ParameterTable& table) {
@@ -72,6 +84,10 @@ PlanSummary SummarizePlan(const JobSpec& spec, const ParameterTable& table, cons
   summary.parameters = table.elements;
   summary.workers = WorkerCosts(spec, table, plan);
   summary.imbalance = Imbalance(summary.workers);
+  summary.memory_imbalance =
+      LargestOverMean(summary.workers, [](const WorkerCost& worker) { return worker.memory.total(); });
+  summary.flops_imbalance =
+      LargestOverMean(summary.workers, [](const WorkerCost& worker) { return worker.flops_per_step; });
   return summary;
 }
 

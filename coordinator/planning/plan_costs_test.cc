@@ -52,6 +52,8 @@ TEST(PlanCostsTest, WorkersByHand) {
     EXPECT_EQ(worker.parameters, kShared + 2 * kBlock);
     // One block of the two is shared with the other worker: 2 (2-1)/2 x 4 bytes of it and of the shared part.
     EXPECT_EQ(worker.bytes_per_step, 4 * (kShared + kBlock));
+    EXPECT_EQ(worker.communicators, 1);  // everyone's; the first and last block have one holder
+    EXPECT_EQ(worker.memory.moments, 8 * worker.parameters);
   }
   const double block_flops = 6.0 * (kBlock - 32) + 6 * 9 * 16;
   const double flops_per_token = 2 * block_flops + 6.0 * 800;
@@ -77,6 +79,13 @@ TEST(PlanCostsTest, ImbalanceIsLargestOverMean) {
   spec.masking.matrix = {{true, true, true}, {false, false, true}};
   const PlanSummary summary = PlanOf(spec).summary;
   EXPECT_DOUBLE_EQ(summary.imbalance, (kShared + 3.0 * kBlock) / (kShared + 2.0 * kBlock));
+  const auto& workers = summary.workers;
+  EXPECT_DOUBLE_EQ(summary.flops_imbalance,
+                   2 * workers[0].flops_per_step / (workers[0].flops_per_step + workers[1].flops_per_step));
+  const auto first = static_cast<double>(workers[0].memory.total());
+  const auto second = static_cast<double>(workers[1].memory.total());
+  EXPECT_GT(first, second);
+  EXPECT_DOUBLE_EQ(summary.memory_imbalance, 2 * first / (first + second));
 }
 
 TEST(PlanCostsTest, AveragingParametersRarelySendsLess) {

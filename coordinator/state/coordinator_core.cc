@@ -20,14 +20,24 @@ std::string Describe(const WorkerRecord& worker) {
   return absl::StrCat("worker ", worker.name.value(), " (incarnation ", worker.incarnation.value(), ")");
 }
 
+// ", at most 812.5 MiB of tensors on a worker"; empty when that is not known.
+std::string DescribeMemory(const PlanSummary& summary) {
+  int64_t largest = 0;
+  for (const WorkerCost& worker : summary.workers) largest = std::max(largest, worker.memory.total());
+  if (largest == 0) return "";
+  return absl::StrFormat(", at most %.1f MiB of tensors on a worker",
+                         static_cast<double>(largest) / (1 << 20));
+}
+
 std::string DescribePlan(const Plan& plan) {
   const PlanSummary& summary = plan.summary;
   return absl::StrFormat(
       "epoch %d: %s, active ratio %.3g, spectral gap %.3g (bound %.3g), masking error %.3g, every component "
-      "on at least %s, %s, %s",
+      "on at least %s, %s, %s%s",
       plan.epoch.value(), Count(plan.world_size(), "worker"), summary.active_ratio, summary.spectral_gap,
       summary.spectral_gap_bound, summary.masking_error, Count(summary.coverage_minimum, "worker"),
-      Count(plan.holder_sets.size(), "holder set"), Count(plan.buckets.size(), "bucket"));
+      Count(plan.holder_sets.size(), "holder set"), Count(plan.buckets.size(), "bucket"),
+      DescribeMemory(summary));
 }
 
 std::string Describe(const Evaluation& evaluation) {
@@ -339,6 +349,8 @@ void CoordinatorCore::StartJob(JobEntry& entry, const std::vector<WorkerName>& w
     member.worker = name;
     member.incarnation = worker.incarnation;
     member.data_plane_address = worker.data_plane_address;
+    member.threads = worker.capacity.threads;
+    member.memory_bytes = worker.capacity.memory_bytes;
     members.push_back(member);
   }
   const std::string who = absl::StrCat(Count(workers.size(), "worker"), ": ", ListNames(workers));
