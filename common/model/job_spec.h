@@ -33,7 +33,9 @@ struct DataSpec {
 
 enum class MaskingUnit { kBlock };
 enum class MaskingDirection { kForward };
-enum class MaskGenerator { kBalanced, kExplicit, kFull };
+// kBalanced optimises the spectral gap; kRandom draws holders uniformly, as the paper does; kCyclic shifts
+// one window of workers; kExplicit takes `matrix`; kFull is data parallelism.
+enum class MaskGenerator { kBalanced, kExplicit, kFull, kRandom, kCyclic };
 
 struct MaskingSpec {
   MaskingUnit unit = MaskingUnit::kBlock;
@@ -42,6 +44,9 @@ struct MaskingSpec {
   MaskGenerator generator = MaskGenerator::kBalanced;
   std::vector<std::vector<bool>> matrix;  // [rank][maskable component]; for kExplicit only
   uint64_t seed = 0;
+  bool allow_disconnected = false;  // take masks whose workers fall into parts that share no component
+  int max_holder_sets = 0;          // of maskable components, each a communicator; 0: no limit
+  int redraw_every_steps = 0;       // a new mask, close to the last one, every so many steps; 0: one mask
 };
 
 enum class AveragingMode { kGradients, kParameters };
@@ -80,9 +85,20 @@ struct EvaluationSpec {
   int max_sequences = 0;   // 0: all
 };
 
+// What a worker can carry, as declared by itself or by the spec.
+struct WorkerProfile {
+  int64_t memory_budget_bytes = 0;  // of device memory; 0: no limit
+  double relative_speed = 1.0;      // positive; 2 runs a step of the same work in half the time
+
+  friend bool operator==(const WorkerProfile& a, const WorkerProfile& b) {
+    return a.memory_budget_bytes == b.memory_budget_bytes && a.relative_speed == b.relative_speed;
+  }
+};
+
 struct WorkersSpec {
   int min = 1;
   int max = 1;
+  std::vector<WorkerProfile> profiles;  // by rank; empty: all alike and without limit
 };
 
 struct JobSpec {

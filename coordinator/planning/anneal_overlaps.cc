@@ -66,7 +66,7 @@ class OverlapEnergy {
   }
 
   void ChangeColumn(const ColumnChange& change) {
-    const MaskMove move{{change, {}}, 1};
+    const MaskMove move{{change, {}, {}}, 1};
     if (change.leaves >= 0 && change.joins >= 0) {  // the number of holders stays: only two rows change
       const double weight =
           state_.sizes()[change.column] / static_cast<double>(state_.holders(change.column).size());

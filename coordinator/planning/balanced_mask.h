@@ -12,6 +12,10 @@ namespace sdp {
 // C x workers x components, rounded. C workers = k holders for each component when that is whole.
 int64_t HoldingsOf(double active_ratio, int workers, int components);
 
+// The number of holders of each component, when the active ratio stands for the same whole number for all; 0
+// otherwise.
+int WholeHolders(double active_ratio, int workers, int components);
+
 // The fewest holdings of a usable mask: workers + components - 1. The worker-component graph then is a tree:
 // every component has a holder, every worker a component, and all are connected.
 int64_t MinimumHoldings(int workers, int components);
@@ -28,5 +32,9 @@ double MinimumActiveRatio(int workers, int components);
 // `sizes` are the component sizes by column, all positive; they weigh in the gap, loads are balanced by
 // count. The same arguments give the same mask.
 Mask BalancedMask(int workers, const std::vector<double>& sizes, int64_t holdings, uint64_t seed);
+
+// The same without connection and without a search, for as few holdings as one for each worker and for each
+// component.
+Mask DisconnectedBalancedMask(int workers, int columns, int64_t holdings, uint64_t seed);
 
 }  // namespace sdp

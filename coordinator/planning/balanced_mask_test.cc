@@ -98,6 +98,54 @@ TEST(BalancedMaskTest, ReachesTheExhaustiveOptimumOfAllSmallSizes) {
   }
 }
 
+// The largest gap of any mask with `holders` holders for each column and numbers of columns by rank that
+// differ by at most one: over all multisets of columns, since the gap does not depend on their order.
+double ExhaustiveOptimum(int workers, int columns, int holders) {
+  std::vector<int> sets;  // of `holders` ranks, as bits
+  for (int bits = 0; bits < 1 << workers; ++bits) {
+    int count = 0;
+    for (int i = 0; i < workers; ++i) count += bits >> i & 1;
+    if (count == holders) sets.push_back(bits);
+  }
+  double best = 0;
+  std::vector<int> chosen(columns, 0);
+  for (;;) {
+    Mask mask(workers, columns);
+    std::vector<int> held(workers, 0);
+    for (int b = 0; b < columns; ++b) {
+      for (int i = 0; i < workers; ++i) {
+        mask.set(i, b, (sets[chosen[b]] >> i & 1) != 0);
+        held[i] += sets[chosen[b]] >> i & 1;
+      }
+    }
+    const auto [least, most] = std::minmax_element(held.begin(), held.end());
+    if (*least > 0 && *most - *least <= 1) best = std::max(best, SpectralGap(mask, EqualSizes(columns)));
+    int b = columns - 1;  // the next non-decreasing sequence
+    while (b >= 0 && chosen[b] == static_cast<int>(sets.size()) - 1) --b;
+    if (b < 0) return best;
+    const int next = chosen[b] + 1;
+    for (; b < columns; ++b) chosen[b] = next;
+  }
+}
+
+TEST(BalancedMaskTest, ReachesTheExhaustiveOptimumForEveryNumberOfHolders) {
+  for (int workers = 2; workers <= 5; ++workers) {
+    for (int columns = 1; columns <= 6; ++columns) {
+      for (int holders = 1; holders <= workers; ++holders) {
+        const int64_t holdings = int64_t{holders} * columns;
+        if (holdings < MinimumHoldings(workers, columns)) continue;  // disconnected, whatever the mask
+        SCOPED_TRACE(testing::Message() << workers << " workers, " << columns << " columns, " << holders);
+        const double optimum = ExhaustiveOptimum(workers, columns, holders);
+        for (uint64_t seed : {0, 1, 2}) {
+          const Mask mask = BalancedMask(workers, EqualSizes(columns), holdings, seed);
+          ExpectBalanced(mask, workers, columns, holdings);
+          EXPECT_NEAR(SpectralGap(mask, EqualSizes(columns)), optimum, 1e-9);
+        }
+      }
+    }
+  }
+}
+
 struct Shape {
   int workers;
   int columns;

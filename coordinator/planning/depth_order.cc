@@ -18,8 +18,8 @@ double Cost(const std::vector<Rank>& holders, const std::vector<double>& ahead) 
 
 }  // namespace
 
-Mask SpreadOverDepth(const Mask& mask, const std::vector<double>& sizes) {
-  SDP_CHECK(static_cast<int>(sizes.size()) == mask.columns(), "a size for each column");
+Mask SpreadOverDepth(const Mask& mask, const std::vector<int>& kinds) {
+  SDP_CHECK(static_cast<int>(kinds.size()) == mask.columns(), "a kind for each column");
   // Differences below this are rounding, and must not decide.
   constexpr double kTolerance = 1e-9;
   std::vector<std::vector<Rank>> holders(mask.columns());
@@ -37,14 +37,14 @@ Mask SpreadOverDepth(const Mask& mask, const std::vector<double>& sizes) {
     int best = -1;
     double best_cost = std::numeric_limits<double>::infinity();
     for (int column = 0; column < mask.columns(); ++column) {
-      if (placed[column] || sizes[column] != sizes[position]) continue;
+      if (placed[column] || kinds[column] != kinds[position]) continue;
       const double cost = Cost(holders[column], ahead);
       if (cost < best_cost - kTolerance) {
         best = column;
         best_cost = cost;
       }
     }
-    SDP_CHECK(best >= 0, "as many columns of a size as positions of that size");
+    SDP_CHECK(best >= 0, "as many columns of a kind as positions of that kind");
     placed[best] = true;
     for (const Rank rank : holders[best]) {
       spread.set(rank, position, true);

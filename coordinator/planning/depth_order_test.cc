@@ -36,7 +36,7 @@ std::vector<std::vector<Rank>> SortedColumns(const Mask& mask) {
 TEST(DepthOrderTest, HalvesTakeOneOfEachTwoNeighbours) {
   const Mask mask = *Mask::FromRows({"10001101", "11010001", "01100110", "00111010"});
   ASSERT_GE(Unevenness(mask), 1.0);
-  const Mask spread = SpreadOverDepth(mask, std::vector<double>(8, 1.0));
+  const Mask spread = SpreadOverDepth(mask, std::vector<int>(8, 0));
   for (Rank rank = 0; rank < 4; ++rank) {
     for (int pair = 0; pair < 8; pair += 2) {
       EXPECT_EQ(spread.holds(rank, pair) + spread.holds(rank, pair + 1), 1)
@@ -51,7 +51,7 @@ TEST(DepthOrderTest, KeepsTheColumnsAndTheirGap) {
       const int64_t holdings = std::max(MinimumHoldings(workers, columns), HoldingsOf(0.5, workers, columns));
       const std::vector<double> sizes(columns, 1.0);
       const Mask mask = BalancedMask(workers, sizes, holdings, 7);
-      const Mask spread = SpreadOverDepth(mask, sizes);
+      const Mask spread = SpreadOverDepth(mask, std::vector<int>(columns, 0));
       EXPECT_EQ(SortedColumns(spread), SortedColumns(mask));
       EXPECT_NEAR(SpectralGap(spread, sizes), SpectralGap(mask, sizes), 1e-9);
       EXPECT_LE(Unevenness(spread), 1.5) << workers << " workers, " << columns << " columns";
@@ -59,19 +59,19 @@ TEST(DepthOrderTest, KeepsTheColumnsAndTheirGap) {
   }
 }
 
-TEST(DepthOrderTest, MovesColumnsAmongEqualSizesOnly) {
+TEST(DepthOrderTest, MovesColumnsAmongEqualKindsOnly) {
   Random random(3);
   Mask mask(4, 10);
-  std::vector<double> sizes;
+  std::vector<int> kinds;
   for (int column = 0; column < 10; ++column) {
-    sizes.push_back(column % 3 == 0 ? 2.0 : 1.0);
+    kinds.push_back(column % 3 == 0 ? 2 : 1);
     for (Rank rank = 0; rank < 4; ++rank) mask.set(rank, column, random.Below(2) == 0);
   }
-  const Mask spread = SpreadOverDepth(mask, sizes);
-  for (double size : {1.0, 2.0}) {
+  const Mask spread = SpreadOverDepth(mask, kinds);
+  for (int kind : {1, 2}) {
     std::vector<std::vector<Rank>> before, after;
     for (int column = 0; column < 10; ++column) {
-      if (sizes[column] != size) continue;
+      if (kinds[column] != kind) continue;
       before.push_back(mask.Holders(column));
       after.push_back(spread.Holders(column));
     }
@@ -82,9 +82,9 @@ TEST(DepthOrderTest, MovesColumnsAmongEqualSizesOnly) {
 }
 
 TEST(DepthOrderTest, IsStable) {
-  const std::vector<double> sizes(8, 1.0);
-  const Mask spread = SpreadOverDepth(BalancedMask(4, sizes, 16, 1), sizes);
-  EXPECT_EQ(SpreadOverDepth(spread, sizes), spread);
+  const std::vector<int> kinds(8, 0);
+  const Mask spread = SpreadOverDepth(BalancedMask(4, std::vector<double>(8, 1.0), 16, 1), kinds);
+  EXPECT_EQ(SpreadOverDepth(spread, kinds), spread);
 }
 
 }  // namespace

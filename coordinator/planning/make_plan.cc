@@ -1,5 +1,6 @@
 #include "coordinator/planning/make_plan.h"
 
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "coordinator/planning/check_memory.h"
 #include "coordinator/planning/choose_mask.h"
 #include "coordinator/planning/plan_costs.h"
+#include "coordinator/planning/split_sequences.h"
 
 namespace sdp {
 namespace {
@@ -32,13 +34,48 @@ absl::Status CheckMembers(const std::vector<PlanMember>& members, int global_seq
   return absl::OkStatus();
 }
 
-void SplitSequences(int global_sequences, std::vector<PlanMember>& members) {
-  const int workers = static_cast<int>(members.size());
+// What the spec asks for on these members. Their names matter only when they are not alike: equal workers are
+// told apart by rank.
+MaskProblem JobMaskProblem(const JobSpec& spec, const ParameterTable& table,
+                           const std::vector<PlanMember>& members) {
+  const std::vector<double> sizes = MaskableSizes(table);
+  MaskProblem problem = ProblemOf(spec.masking, static_cast<int>(members.size()), sizes);
+  const double maskable = std::accumulate(sizes.begin(), sizes.end(), 0.0);
+  problem.shared_size = static_cast<double>(table.elements) - maskable;
+  problem.shared_memory_bytes = static_cast<int64_t>(problem.shared_size) * kHeldBytesPerParameter;
+  for (const Component& component : table.components) {
+    if (component.shared()) continue;
+    problem.components[component.mask_column].name = component.name;
+    problem.components[component.mask_column].time = component.flops_per_token;
+  }
+  const std::vector<WorkerProfile>& profiles = spec.workers.profiles;
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    problem.workers[i].name = members[i].worker.value();
+    problem.workers[i].profile = profiles[i];
+  }
+  // With so few sequences for each, whole ones cannot even out the step times.
+  constexpr int kFewSequences = 4;
+  problem.equal_samples = spec.batch.global_sequences < kFewSequences * static_cast<int>(members.size());
+  return problem;
+}
+
+// Fills in the members' sequences: equal shares, or for unequal workers such that their step times are as
+// equal as whole sequences allow.
+void AssignSequences(const JobSpec& spec, const ParameterTable& table, Plan& plan) {
+  std::vector<double> seconds(plan.members.size(), 1.0);
+  for (size_t i = 0; i < spec.workers.profiles.size(); ++i) {
+    seconds[i] = 0;
+    for (const Component& component : table.components) {
+      if (plan.Holds(static_cast<Rank>(i), component)) seconds[i] += component.flops_per_token;
+    }
+    seconds[i] /= spec.workers.profiles[i].relative_speed;
+  }
+  const std::vector<int> shares = SplitSequences(spec.batch.global_sequences, seconds);
   int first = 0;
-  for (Rank rank = 0; rank < workers; ++rank) {
-    members[rank].first_sequence = first;
-    members[rank].sequences = global_sequences / workers + (rank < global_sequences % workers ? 1 : 0);
-    first += members[rank].sequences;
+  for (Rank rank = 0; rank < plan.world_size(); ++rank) {
+    plan.members[rank].first_sequence = first;
+    plan.members[rank].sequences = shares[rank];
+    first += shares[rank];
   }
 }
 
@@ -47,13 +84,19 @@ void SplitSequences(int global_sequences, std::vector<PlanMember>& members) {
 absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
                               std::vector<PlanMember> members, Epoch epoch, int64_t first_step) {
   SDP_RETURN_IF_ERROR(CheckMembers(members, spec.batch.global_sequences));
-  SplitSequences(spec.batch.global_sequences, members);
+  const std::vector<WorkerProfile>& profiles = spec.workers.profiles;
+  if (!profiles.empty() && profiles.size() != members.size()) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "workers.profiles has %d entries, but there are %d workers; give one for each, or none",
+        profiles.size(), members.size()));
+  }
 
   Plan plan;
   plan.epoch = epoch;
   plan.members = std::move(members);
   plan.first_step = first_step;
-  SDP_ASSIGN_OR_RETURN(plan.mask, ChooseMask(spec.masking, plan.world_size(), MaskableSizes(table)));
+  SDP_ASSIGN_OR_RETURN(plan.mask, ChooseMask(JobMaskProblem(spec, table, plan.members)));
+  AssignSequences(spec, table, plan);
   Bucketing bucketing = MakeBuckets(table, plan.mask);
   plan.holder_sets = std::move(bucketing.holder_sets);
   plan.buckets = std::move(bucketing.buckets);

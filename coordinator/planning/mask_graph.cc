@@ -1,54 +1,31 @@
 #include "coordinator/planning/mask_graph.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
-#include "Eigen/Eigenvalues"
 #include "common/base/check.h"
+#include "coordinator/planning/averaging_factor.h"
 #include "coordinator/planning/disjoint_sets.h"
 
 namespace sdp {
 namespace {
 
-// A with T = A A^T: A_ib = m_ib sqrt(p_b / (k_b P_i)), and one more column for the shared components when
-// they have a size. Every rank must hold something.
-Eigen::MatrixXd AveragingFactor(const Mask& mask, const std::vector<double>& sizes, double shared_size) {
-  const int workers = mask.workers();
-  const int columns = mask.columns();
-  Eigen::MatrixXd factor = Eigen::MatrixXd::Zero(workers, columns + (shared_size > 0 ? 1 : 0));
-  Eigen::VectorXd held = Eigen::VectorXd::Constant(workers, shared_size);  // P_i
-  for (int b = 0; b < columns; ++b) {
-    const std::vector<Rank> holders = mask.Holders(b);
-    for (Rank i : holders) {
-      factor(i, b) = std::sqrt(sizes[b] / static_cast<double>(holders.size()));
-      held(i) += sizes[b];
-    }
-  }
-  if (shared_size > 0) factor.col(columns).setConstant(std::sqrt(shared_size / workers));
-  return held.cwiseSqrt().cwiseInverse().asDiagonal() * factor;
-}
+using HolderSets = std::vector<std::vector<Rank>>;
 
-int DistinctHolderSets(const Mask& mask, double shared_size) {
-  std::set<std::vector<Rank>> sets;
-  for (int b = 0; b < mask.columns(); ++b) sets.insert(mask.Holders(b));
-  if (shared_size > 0) sets.insert(Mask::Full(mask.workers(), 1).Holders(0));
+// Up to so many workers or columns, all eigenvalues are found faster than one by iteration.
+constexpr int kDenseLimit = 128;
+
+int Distinct(const HolderSets& holders, int workers, double shared_size) {
+  std::set<std::vector<Rank>> sets(holders.begin(), holders.end());
+  if (shared_size > 0) sets.insert(Mask::Full(workers, 1).Holders(0));
   return static_cast<int>(sets.size());
 }
 
-bool Connected(const Mask& mask, double shared_size) {
-  return shared_size > 0 || ConnectedParts(mask).size() == 1;
-}
-
-}  // namespace
-
-std::vector<std::vector<Rank>> ConnectedParts(const Mask& mask) {
-  const int workers = mask.workers();
+std::vector<std::vector<Rank>> Parts(const HolderSets& holders, int workers) {
   DisjointSets sets(workers);
-  for (int b = 0; b < mask.columns(); ++b) {
-    const std::vector<Rank> holders = mask.Holders(b);
-    for (size_t i = 1; i < holders.size(); ++i) sets.Merge(holders[0], holders[i]);
+  for (const std::vector<Rank>& ranks : holders) {
+    for (size_t i = 1; i < ranks.size(); ++i) sets.Merge(ranks[0], ranks[i]);
   }
   std::map<int, int> part_of;  // representative to index of its part
   std::vector<std::vector<Rank>> parts;
@@ -60,38 +37,50 @@ std::vector<std::vector<Rank>> ConnectedParts(const Mask& mask) {
   return parts;
 }
 
-double SpectralGap(const Mask& mask, const std::vector<double>& sizes, double shared_size) {
-  if (!Connected(mask, shared_size)) return 0.0;
-  if (mask.workers() == 1 || DistinctHolderSets(mask, shared_size) == 1) return 1.0;
-  const Eigen::MatrixXd factor = AveragingFactor(mask, sizes, shared_size);
-  // A A^T and A^T A have the same non-zero eigenvalues: take the smaller one.
-  Eigen::MatrixXd gram;
-  if (factor.rows() <= factor.cols()) {
-    gram.noalias() = factor * factor.transpose();
-  } else {
-    gram.noalias() = factor.transpose() * factor;
+bool Connected(const HolderSets& holders, int workers, double shared_size) {
+  return shared_size > 0 || Parts(holders, workers).size() == 1;
+}
+
+}  // namespace
+
+std::vector<std::vector<Rank>> ConnectedParts(const Mask& mask) {
+  return Parts(HolderLists(mask), mask.workers());
+}
+
+int DistinctHolderSets(const Mask& mask) { return Distinct(HolderLists(mask), mask.workers(), 0); }
+
+double SpectralGap(const Mask& mask, const std::vector<double>& sizes, double shared_size,
+                   EigenMethod method) {
+  const HolderSets holders = HolderLists(mask);
+  if (!Connected(holders, mask.workers(), shared_size)) return 0.0;
+  if (mask.workers() == 1 || Distinct(holders, mask.workers(), shared_size) == 1) return 1.0;
+  const AveragingFactor factor = MakeAveragingFactor(holders, mask.workers(), sizes, shared_size);
+  if (method == EigenMethod::kAutomatic) {
+    const bool small = std::min(factor.matrix.rows(), factor.matrix.cols()) <= kDenseLimit;
+    method = small ? EigenMethod::kDense : EigenMethod::kLanczos;
   }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram, Eigen::EigenvaluesOnly);
-  SDP_CHECK(solver.info() == Eigen::Success, "eigenvalues of a symmetric matrix did not converge");
-  const double second = solver.eigenvalues()(gram.rows() - 2);  // ascending; the last one is 1
+  const double second =
+      method == EigenMethod::kDense ? SecondEigenvalueDense(factor) : SecondEigenvalueLanczos(factor);
   return std::clamp(1.0 - second, 0.0, 1.0);
 }
 
 double SpectralGapBound(const Mask& mask, const std::vector<double>& sizes, double shared_size) {
-  if (!Connected(mask, shared_size)) return 0.0;
-  const int rank_limit = std::min(mask.workers(), DistinctHolderSets(mask, shared_size));
+  const HolderSets holders = HolderLists(mask);
+  if (!Connected(holders, mask.workers(), shared_size)) return 0.0;
+  const int rank_limit = std::min(mask.workers(), Distinct(holders, mask.workers(), shared_size));
   if (rank_limit == 1) return 1.0;
-  const double trace = AveragingFactor(mask, sizes, shared_size).squaredNorm();
+  const double trace = MakeAveragingFactor(holders, mask.workers(), sizes, shared_size).matrix.squaredNorm();
   return std::clamp(1.0 - (trace - 1.0) / (rank_limit - 1), 0.0, 1.0);
 }
 
 double MaskingError(const Mask& mask, const std::vector<double>& sizes, double shared_size) {
   const double workers = mask.workers();
   if (mask.workers() <= 1) return 0.0;
+  const HolderSets holder_sets = HolderLists(mask);
   double total = shared_size;
   double sum = 0.0;
   for (int b = 0; b < mask.columns(); ++b) {
-    const double holders = static_cast<double>(mask.Holders(b).size());
+    const double holders = static_cast<double>(holder_sets[b].size());
     SDP_CHECK(holders > 0, "a component without a holder has no averaging");
     sum += sizes[b] * (1.0 / holders - 1.0 / workers);
     total += sizes[b];
@@ -101,8 +90,8 @@ double MaskingError(const Mask& mask, const std::vector<double>& sizes, double s
 
 int MinimumCoverage(const Mask& mask) {
   int minimum = mask.workers();
-  for (int b = 0; b < mask.columns(); ++b) {
-    minimum = std::min(minimum, static_cast<int>(mask.Holders(b).size()));
+  for (const std::vector<Rank>& ranks : HolderLists(mask)) {
+    minimum = std::min(minimum, static_cast<int>(ranks.size()));
   }
   return minimum;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/base/random.h"
@@ -172,6 +173,55 @@ TEST(MaskGraphTest, AgreesWithASlowReference) {
     EXPECT_LE(gap, SpectralGapBound(mask, sizes, shared_size) + 1e-10) << trial;
   }
   EXPECT_GT(connected, 200);
+}
+
+Mask RandomMaskOf(int workers, int columns, int holders, Random& random) {
+  Mask mask(workers, columns);
+  for (int b = 0; b < columns; ++b) {
+    for (int i = 0; i < holders; ++i) mask.set(static_cast<Rank>(random.Below(workers)), b, true);
+  }
+  for (Rank i = 0; i < workers; ++i) mask.set(i, i % columns, true);
+  return mask;
+}
+
+TEST(MaskGraphTest, LanczosAgreesWithAllEigenvalues) {
+  Random random(2);
+  for (const auto& [workers, columns, holders] : std::vector<std::tuple<int, int, int>>{
+           {2, 2, 1}, {3, 5, 2}, {20, 12, 3}, {12, 40, 2}, {150, 200, 6}, {300, 90, 20}, {200, 200, 100}}) {
+    SCOPED_TRACE(testing::Message() << workers << " workers, " << columns << " columns");
+    const Mask mask = RandomMaskOf(workers, columns, holders, random);
+    std::vector<double> sizes;
+    for (int b = 0; b < columns; ++b) sizes.push_back(0.5 + random.Unit());
+    for (double shared_size : {0.0, 3.0}) {
+      const double dense = SpectralGap(mask, sizes, shared_size, EigenMethod::kDense);
+      EXPECT_NEAR(SpectralGap(mask, sizes, shared_size, EigenMethod::kLanczos), dense, 1e-9);
+    }
+  }
+}
+
+TEST(MaskGraphTest, LanczosFindsRepeatedAndCloseEigenvalues) {
+  // A ring of 200: T is circulant, lambda_2 = (1 + cos(2 pi / 200)) / 2, twice.
+  Mask ring(200, 200);
+  for (Rank i = 0; i < 200; ++i) {
+    ring.set(i, i, true);
+    ring.set(i, (i + 1) % 200, true);
+  }
+  const std::vector<double> sizes(200, 1.0);
+  const double expected = 0.5 - 0.5 * std::cos(2 * 3.14159265358979323846 / 200);
+  EXPECT_NEAR(SpectralGap(ring, sizes, 0, EigenMethod::kLanczos), expected, 1e-10);
+  EXPECT_NEAR(SpectralGap(ring, sizes, 0, EigenMethod::kDense), expected, 1e-10);
+  // Two rings are disconnected: exactly 0, also for the iteration.
+  for (int b : {0, 100}) {
+    ring.set(b == 0 ? 199 : 99, b, false);
+    ring.set(b == 0 ? 99 : 199, b, true);
+  }
+  EXPECT_EQ(SpectralGap(ring, sizes, 0, EigenMethod::kLanczos), 0.0);
+  EXPECT_EQ(ConnectedParts(ring).size(), 2u);
+}
+
+TEST(MaskGraphTest, DistinctHolderSetsAreCountedOnce) {
+  EXPECT_EQ(DistinctHolderSets(FromRows({"1101", "0110"})), 3);
+  EXPECT_EQ(DistinctHolderSets(Mask::Full(3, 4)), 1);
 }
 
 TEST(MaskGraphTest, ConnectedPartsNamesThem) {

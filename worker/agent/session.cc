@@ -97,7 +97,8 @@ void Session::Run() {
   {
     absl::MutexLock lock(&mutex_);
     ended_ = true;
-    // After a failure of its own nothing would end what is under way: peers wait for this rank, and the trainer for them.
+    // After a failure of its own nothing would end what is under way: peers wait for this rank, and the
+    // trainer for them.
     if (!status.ok() && mesh_) mesh_->Abort(status.message());
   }
   listener_->OnEnded(status);

@@ -1,0 +1,107 @@
+#include "coordinator/planning/mask_loads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "coordinator/planning/balanced_mask.h"
+
+namespace sdp {
+namespace {
+
+bool AllEqual(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
+}
+
+std::vector<double> TimeByColumn(const MaskProblem& problem) {
+  std::vector<double> times;
+  for (const MaskComponent& component : problem.components) {
+    times.push_back(component.time > 0 ? component.time : component.size);
+  }
+  return times;
+}
+
+}  // namespace
+
+std::vector<double> MemoryByColumn(const MaskProblem& problem) {
+  std::vector<double> bytes;
+  for (const MaskComponent& component : problem.components) {
+    bytes.push_back(component.memory_bytes > 0 ? static_cast<double>(component.memory_bytes)
+                                               : component.size * kHeldBytesPerParameter);
+  }
+  return bytes;
+}
+
+MaskLoads LoadsOf(const MaskProblem& problem) {
+  MaskLoads loads;
+  for (const MaskComponent& component : problem.components) loads.sizes.push_back(component.size);
+  for (const MaskWorker& worker : problem.workers) {
+    loads.limited = loads.limited || worker.profile.memory_budget_bytes > 0;
+  }
+  loads.weights = problem.equal_samples && !loads.limited ? TimeByColumn(problem) : MemoryByColumn(problem);
+  const double all = std::accumulate(loads.weights.begin(), loads.weights.end(), 0.0);
+  for (const MaskWorker& worker : problem.workers) {
+    const int64_t budget = worker.profile.memory_budget_bytes;
+    const double room = budget > 0 ? static_cast<double>(budget - problem.shared_memory_bytes) : all;
+    loads.room.push_back(std::clamp(room, 0.0, all));
+    loads.capacities.push_back(problem.equal_samples ? worker.profile.relative_speed : loads.room.back());
+  }
+  loads.uneven = !AllEqual(loads.weights) || !AllEqual(loads.capacities) || !AllEqual(loads.room);
+  return loads;
+}
+
+std::vector<int> HolderCounts(const MaskProblem& problem) {
+  const int workers = static_cast<int>(problem.workers.size());
+  const int columns = static_cast<int>(problem.components.size());
+  const int whole =
+      problem.holders > 0 ? problem.holders : WholeHolders(problem.active_ratio, workers, columns);
+  if (whole > 0) return std::vector<int>(columns, whole);
+  // Largest first, each rounded so that what has been held too much or too little so far evens out.
+  std::vector<int> order(columns);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return problem.components[a].size > problem.components[b].size; });
+  std::vector<int> counts(columns);
+  double owed = 0;
+  for (int column : order) {
+    const double size = problem.components[column].size;
+    owed += problem.active_ratio * workers * size;
+    const double least = std::max(1.0, std::floor(problem.active_ratio * workers));
+    const double count = owed - least * size >= size / 2 ? least + 1 : least;
+    counts[column] = static_cast<int>(std::min<double>(count, workers));
+    owed -= counts[column] * size;
+  }
+  return counts;
+}
+
+LoadProblem LoadProblemOf(const MaskLoads& loads, const std::vector<int>& holders) {
+  LoadProblem problem;
+  problem.weights = loads.weights;
+  problem.holders = holders;
+  problem.limits = loads.room;
+  double total = 0;
+  for (size_t b = 0; b < holders.size(); ++b) total += loads.weights[b] * holders[b];
+  problem.targets = ShareLoad(total, loads.room, loads.capacities);
+  return problem;
+}
+
+std::string ComponentName(const MaskProblem& problem, int column) {
+  const std::string& name = problem.components[column].name;
+  return name.empty() ? absl::StrCat("component ", column) : absl::StrCat("component \"", name, "\"");
+}
+
+std::string WorkerNameOf(const MaskProblem& problem, Rank rank) {
+  const std::string& name = problem.workers[rank].name;
+  return name.empty() ? absl::StrCat("worker ", rank) : absl::StrCat("worker ", name);
+}
+
+std::string BytesText(double bytes) {
+  constexpr double kMiB = 1024.0 * 1024.0;
+  if (bytes >= 1024 * kMiB) return absl::StrFormat("%.2f GiB", bytes / (1024 * kMiB));
+  if (bytes >= kMiB) return absl::StrFormat("%.2f MiB", bytes / kMiB);
+  return absl::StrFormat("%.0f bytes", bytes);
+}
+
+}  // namespace sdp
