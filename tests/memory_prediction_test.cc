@@ -93,7 +93,7 @@ Plan PlanOf(const Job& job, const ParameterTable& table) {
   std::vector<PlanMember> members(kWorkers);
   for (Rank rank = 0; rank < kWorkers; ++rank) {
     members[rank].worker = WorkerName("w" + std::to_string(rank));
-    members[rank].threads = job.threads;
+    members[rank].profile.threads = job.threads;
   }
   return MakePlan(job.spec, table, std::move(members), Epoch(1), 0).value();
 }

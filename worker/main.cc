@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/quantities.h"
 #include "common/base/version.h"
 #include "common/wire/wire.h"
 #include "worker/agent/agent.h"
@@ -27,6 +28,8 @@ struct Flags {
   std::string metrics_listen;
   std::string log_level = "info";
   int threads = 0;
+  std::string memory;
+  double relative_speed = 1.0;
 };
 
 std::string HostName() {
@@ -48,6 +51,18 @@ void AddFlags(CLI::App& app, Flags& flags) {
       ->envname("SDP_ADVERTISE");
   app.add_option("--threads", flags.threads, "Threads for computing; 0: all cores")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--memory", flags.memory,
+                 "Memory that this worker may use for tensors, as in 24GiB; what it holds is planned to fit. "
+                 "Default: "
+                 "the machine's memory, which several workers on one machine should share out")
+      ->envname("SDP_WORKER_MEMORY");
+  app.add_option(
+         "--relative-speed", flags.relative_speed,
+         "Speed relative to the other workers: 2 runs the same work in half the time, and gets about twice "
+         "as many samples")
+      ->envname("SDP_WORKER_RELATIVE_SPEED")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--metrics-listen", flags.metrics_listen,
                  "HOST:PORT to serve Prometheus metrics on, as in 127.0.0.1:9102; default: none");
   app.add_option("--log-level", flags.log_level, "trace, debug, info, warn or error")->capture_default_str();
@@ -56,14 +71,20 @@ void AddFlags(CLI::App& app, Flags& flags) {
       "Several hosts:\n"
       "  worker --coordinator coordinator.example:7070 --bind 0.0.0.0 --advertise $(hostname -f)\n"
       "Several workers on one host, sharing its cores:\n"
-      "  worker --name a --threads 1 &\n"
-      "  worker --name b --threads 1 &");
+      "  worker --name a --threads 1 --memory 8GiB &\n"
+      "  worker --name b --threads 1 --memory 8GiB &");
   app.set_version_flag("--version", std::string(sdp::kVersion));
 }
 
 // Wildcards can be bound to but not connected to.
 bool IsWildcard(const std::string& address) {
   return address == "0.0.0.0" || address == "::" || address == "[::]";
+}
+
+// Bytes of memory that the worker may use for tensors.
+absl::StatusOr<int64_t> MemoryOf(const Flags& flags) {
+  if (!flags.memory.empty()) return sdp::ParseBytes(flags.memory);
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
 
 // What is wrong with the flags; empty when nothing is.
@@ -74,6 +95,9 @@ std::string FlagsProblem(const Flags& flags) {
   if (IsWildcard(flags.advertised_address)) {
     return absl::StrCat("--bind ", flags.bind_address,
                         " is no address that peers could connect to; name one with --advertise");
+  }
+  if (const auto memory = MemoryOf(flags); !memory.ok()) {
+    return absl::StrCat("--memory ", memory.status().message());
   }
   return "";
 }
@@ -106,7 +130,8 @@ int Run(const Flags& flags) {
   options.bind_address = flags.bind_address;
   options.advertised_address = flags.advertised_address;
   options.threads = flags.threads > 0 ? flags.threads : static_cast<int>(std::thread::hardware_concurrency());
-  options.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  options.memory_bytes = MemoryOf(flags).value();  // checked with the other flags
+  options.relative_speed = flags.relative_speed;
   sdp::SetUpDevice(options.threads);
 
   std::unique_ptr<sdp::WorkerMetrics> metrics;

@@ -102,7 +102,7 @@ std::string SummaryText(const v1::Plan& plan) {
   fields.Add("Imbalance",
              absl::StrCat("parameters ", FormatNumber(summary.imbalance()), ", memory ",
                           FormatNumber(summary.memory_imbalance()), ", operations ",
-                          FormatNumber(summary.flops_imbalance()), " (most on a worker / mean)"));
+                          FormatNumber(summary.compute_imbalance()), " (most on a worker / mean)"));
   fields.Add("Holder sets",
              absl::StrCat(plan.holder_sets_size(), " distinct, ", plan.buckets_size(), " buckets"));
   return fields.ToString();

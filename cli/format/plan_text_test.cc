@@ -37,7 +37,7 @@ v1::Plan SmallPlan() {
   summary->set_coverage_minimum(1);
   summary->set_imbalance(1);
   summary->set_memory_imbalance(1.125);
-  summary->set_flops_imbalance(1.25);
+  summary->set_compute_imbalance(1.25);
   summary->set_parameters(4000);
   for (int i = 0; i < 2; ++i) {
     v1::WorkerCost* cost = summary->add_workers();

@@ -1,42 +1,10 @@
 #include "cli/format/units.h"
 
-#include <array>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace sdp::cli {
-namespace {
-
-// Three significant digits, without an exponent.
-std::string ThreeDigits(double value) {
-  return absl::StrFormat("%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
-}
-
-// Scales by `step` until the number is short. `units[0]` is for numbers that need no scaling.
-template <size_t N>
-std::string Scaled(double value, double step, const std::array<const char*, N>& units) {
-  if (!std::isfinite(value)) return "-";
-  if (value < 0) return absl::StrCat("-", Scaled(-value, step, units));
-  size_t unit = 0;
-  while (unit + 1 < N && value >= step * 0.9995) {
-    value /= step;
-    ++unit;
-  }
-  const bool whole = unit == 0 && value == std::floor(value);
-  return absl::StrCat(whole ? absl::StrFormat("%.0f", value) : ThreeDigits(value), units[unit]);
-}
-
-}  // namespace
-
-std::string FormatBytes(double bytes) {
-  return Scaled(bytes, 1024, std::array<const char*, 6>{" B", " KiB", " MiB", " GiB", " TiB", " PiB"});
-}
-
-std::string FormatCount(double count) {
-  return Scaled(count, 1000, std::array<const char*, 6>{"", "k", "M", "G", "T", "P"});
-}
 
 std::string ShortDuration(absl::Duration duration) {
   if (duration < absl::ZeroDuration() || duration == absl::InfiniteDuration()) return "-";

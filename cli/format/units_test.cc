@@ -1,33 +1,10 @@
 #include "cli/format/units.h"
 
-#include <limits>
-
 #include "cli/format/table.h"
 #include "gtest/gtest.h"
 
 namespace sdp::cli {
 namespace {
-
-TEST(FormatBytes, ScalesByBinaryUnits) {
-  EXPECT_EQ(FormatBytes(0), "0 B");
-  EXPECT_EQ(FormatBytes(1023), "1023 B");
-  EXPECT_EQ(FormatBytes(1024 * 1024 - 1), "1.00 MiB");
-  EXPECT_EQ(FormatBytes(1536), "1.50 KiB");
-  EXPECT_EQ(FormatBytes(45.1 * 1024 * 1024), "45.1 MiB");
-  EXPECT_EQ(FormatBytes(123.4 * 1024 * 1024 * 1024), "123 GiB");
-  EXPECT_EQ(FormatBytes(5e18), "4441 PiB");
-  EXPECT_EQ(FormatBytes(-2048), "-2.00 KiB");
-}
-
-TEST(FormatCount, ScalesByThousands) {
-  EXPECT_EQ(FormatCount(987), "987");
-  EXPECT_EQ(FormatCount(12345), "12.3k");
-  EXPECT_EQ(FormatCount(860000), "860k");
-  EXPECT_EQ(FormatCount(999999), "1.00M");
-  EXPECT_EQ(FormatCount(1.24e9), "1.24G");
-  EXPECT_EQ(FormatCount(0.5), "0.50");
-  EXPECT_EQ(FormatCount(std::numeric_limits<double>::quiet_NaN()), "-");
-}
 
 TEST(ShortDuration, HasTwoUnitsAtMost) {
   EXPECT_EQ(ShortDuration(absl::Seconds(4.9)), "4s");

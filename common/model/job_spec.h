@@ -46,7 +46,6 @@ struct MaskingSpec {
   uint64_t seed = 0;
   bool allow_disconnected = false;  // take masks whose workers fall into parts that share no component
   int max_holder_sets = 0;          // of maskable components, each a communicator; 0: no limit
-  int redraw_every_steps = 0;       // a new mask, close to the last one, every so many steps; 0: one mask
 };
 
 enum class AveragingMode { kGradients, kParameters };
@@ -85,20 +84,18 @@ struct EvaluationSpec {
   int max_sequences = 0;   // 0: all
 };
 
-// What a worker can carry, as declared by itself or by the spec.
-struct WorkerProfile {
-  int64_t memory_budget_bytes = 0;  // of device memory; 0: no limit
-  double relative_speed = 1.0;      // positive; 2 runs a step of the same work in half the time
-
-  friend bool operator==(const WorkerProfile& a, const WorkerProfile& b) {
-    return a.memory_budget_bytes == b.memory_budget_bytes && a.relative_speed == b.relative_speed;
-  }
+// What the plan takes one worker to be, instead of what it declares. 0: as declared.
+struct NamedWorkerProfile {
+  std::string worker;
+  int64_t memory_budget_bytes = 0;
+  double relative_speed = 0;
 };
 
 struct WorkersSpec {
   int min = 1;
   int max = 1;
-  std::vector<WorkerProfile> profiles;  // by rank; empty: all alike and without limit
+  int64_t memory_budget_bytes = 0;  // for tensors on each worker; 0: what it declares
+  std::vector<NamedWorkerProfile> profiles;
 };
 
 struct JobSpec {

@@ -11,6 +11,19 @@
 
 namespace sdp {
 
+// What a worker offers, as declared by itself or by the spec. Bears on planning and predictions only: neither
+// in the digest nor sent to workers.
+struct WorkerProfile {
+  int64_t memory_budget_bytes = 0;  // for tensors; 0: no limit
+  double relative_speed = 1.0;      // positive; 2 runs a step of the same work in half the time
+  int threads = 0;                  // 0: unknown
+
+  friend bool operator==(const WorkerProfile& a, const WorkerProfile& b) {
+    return a.memory_budget_bytes == b.memory_budget_bytes && a.relative_speed == b.relative_speed &&
+           a.threads == b.threads;
+  }
+};
+
 struct PlanMember {
   WorkerName worker;
   Incarnation incarnation;
@@ -18,9 +31,7 @@ struct PlanMember {
   // Positions [first_sequence, first_sequence + sequences) of each step's global batch.
   int first_sequence = 0;
   int sequences = 0;
-  // What the worker offers; 0: unknown. Bears on predictions only: neither in the digest nor sent to workers.
-  int threads = 0;
-  int64_t memory_bytes = 0;
+  WorkerProfile profile;
 };
 
 // Slices that are averaged together among one holder set, as one flat buffer.
@@ -50,8 +61,13 @@ struct WorkerCost {
   int64_t parameters = 0;
   int64_t bytes_per_step = 0;  // sum over held buckets of 2 (k-1)/k x bytes
   double flops_per_step = 0;
-  WorkerMemory memory;    // predicted; its total is never below what the allocator will count
-  int communicators = 0;  // holder sets of two or more that the worker is in
+  WorkerMemory memory;              // predicted; its total is never below what the allocator will count
+  int communicators = 0;            // holder sets of two or more that the worker is in
+  int64_t memory_budget_bytes = 0;  // WorkerProfile's
+  double relative_speed = 1.0;
+  double compute_seconds = 0;  // predicted, per step; 0: the device's speed is unknown
+  double averaging_seconds = 0;
+  int64_t communicator_bytes = 0;  // of device memory, beside the tensors
 };
 
 struct PlanSummary {
@@ -61,11 +77,17 @@ struct PlanSummary {
   double spectral_gap_with_shared = 0;
   double masking_error = 0;
   int coverage_minimum = 0;
-  double imbalance = 0;         // of parameters held: largest / mean
-  double memory_imbalance = 0;  // of predicted memory
-  double flops_imbalance = 0;   // of operations per step, which is that of time on equal workers
+  double imbalance = 0;          // of parameters held: largest / mean
+  double memory_imbalance = 0;   // of predicted memory
+  double compute_imbalance = 0;  // of operations per step / relative speed
   int64_t parameters = 0;
-  std::vector<WorkerCost> workers;  // by rank
+  int component_holder_sets = 0;             // distinct holder sets of maskable components
+  int64_t data_parallel_bytes_per_step = 0;  // that each worker would send if it held everything
+  // Of the slowest worker; averaging hidden entirely, or not at all. 0: the devices' speed is unknown.
+  double step_seconds_shortest = 0;
+  double step_seconds_longest = 0;
+  std::vector<std::string> reasons;  // why the mask is what it is, in plain words
+  std::vector<WorkerCost> workers;   // by rank
 };
 
 struct Plan {

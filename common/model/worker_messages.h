@@ -57,6 +57,7 @@ struct WorkerCapacity {
   std::string device;
   int64_t memory_bytes = 0;
   int threads = 0;
+  double relative_speed = 1.0;
 };
 
 // A worker introduces itself.

@@ -26,6 +26,8 @@ inline constexpr std::pair<MaskGenerator, v1::MaskGenerator> kMaskGenerators[] =
     {MaskGenerator::kBalanced, v1::MASK_GENERATOR_BALANCED},
     {MaskGenerator::kExplicit, v1::MASK_GENERATOR_EXPLICIT},
     {MaskGenerator::kFull, v1::MASK_GENERATOR_FULL},
+    {MaskGenerator::kRandom, v1::MASK_GENERATOR_RANDOM},
+    {MaskGenerator::kCyclic, v1::MASK_GENERATOR_CYCLIC},
 };
 inline constexpr std::pair<AveragingMode, v1::AveragingMode> kAveragingModes[] = {
     {AveragingMode::kGradients, v1::AVERAGING_MODE_GRADIENTS},

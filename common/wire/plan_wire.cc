@@ -24,17 +24,29 @@ v1::WorkerCost CostToProto(const WorkerCost& cost) {
   memory->set_workspace(cost.memory.workspace);
   memory->set_buffers(cost.memory.buffers);
   proto.set_communicators(cost.communicators);
+  proto.set_memory_budget_bytes(cost.memory_budget_bytes);
+  proto.set_relative_speed(cost.relative_speed);
+  proto.set_compute_seconds(cost.compute_seconds);
+  proto.set_averaging_seconds(cost.averaging_seconds);
+  proto.set_communicator_bytes(cost.communicator_bytes);
   return proto;
 }
 
 WorkerCost CostFromProto(const v1::WorkerCost& proto) {
   const v1::WorkerMemory& memory = proto.memory();
-  return {proto.parameters(),
-          proto.bytes_per_step(),
-          proto.flops_per_step(),
-          {memory.parameters(), memory.gradients(), memory.moments(), memory.activations(),
-           memory.logits_and_loss(), memory.workspace(), memory.buffers()},
-          proto.communicators()};
+  WorkerCost cost;
+  cost.parameters = proto.parameters();
+  cost.bytes_per_step = proto.bytes_per_step();
+  cost.flops_per_step = proto.flops_per_step();
+  cost.memory = {memory.parameters(),      memory.gradients(), memory.moments(), memory.activations(),
+                 memory.logits_and_loss(), memory.workspace(), memory.buffers()};
+  cost.communicators = proto.communicators();
+  cost.memory_budget_bytes = proto.memory_budget_bytes();
+  cost.relative_speed = proto.relative_speed();
+  cost.compute_seconds = proto.compute_seconds();
+  cost.averaging_seconds = proto.averaging_seconds();
+  cost.communicator_bytes = proto.communicator_bytes();
+  return cost;
 }
 
 v1::PlanSummary SummaryToProto(const PlanSummary& summary) {
@@ -48,7 +60,12 @@ v1::PlanSummary SummaryToProto(const PlanSummary& summary) {
   proto.set_imbalance(summary.imbalance);
   proto.set_parameters(summary.parameters);
   proto.set_memory_imbalance(summary.memory_imbalance);
-  proto.set_flops_imbalance(summary.flops_imbalance);
+  proto.set_compute_imbalance(summary.compute_imbalance);
+  proto.set_component_holder_sets(summary.component_holder_sets);
+  proto.set_data_parallel_bytes_per_step(summary.data_parallel_bytes_per_step);
+  proto.set_step_seconds_shortest(summary.step_seconds_shortest);
+  proto.set_step_seconds_longest(summary.step_seconds_longest);
+  for (const std::string& reason : summary.reasons) proto.add_reasons(reason);
   for (const WorkerCost& cost : summary.workers) *proto.add_workers() = CostToProto(cost);
   return proto;
 }
@@ -64,7 +81,12 @@ PlanSummary SummaryFromProto(const v1::PlanSummary& proto) {
   summary.imbalance = proto.imbalance();
   summary.parameters = proto.parameters();
   summary.memory_imbalance = proto.memory_imbalance();
-  summary.flops_imbalance = proto.flops_imbalance();
+  summary.compute_imbalance = proto.compute_imbalance();
+  summary.component_holder_sets = proto.component_holder_sets();
+  summary.data_parallel_bytes_per_step = proto.data_parallel_bytes_per_step();
+  summary.step_seconds_shortest = proto.step_seconds_shortest();
+  summary.step_seconds_longest = proto.step_seconds_longest();
+  summary.reasons.assign(proto.reasons().begin(), proto.reasons().end());
   for (const v1::WorkerCost& worker : proto.workers()) summary.workers.push_back(CostFromProto(worker));
   return summary;
 }

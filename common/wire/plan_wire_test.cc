@@ -14,8 +14,8 @@ using testing::HasSubstr;
 Plan SmallPlan() {
   Plan plan;
   plan.epoch = Epoch(3);
-  plan.members = {{WorkerName("a"), Incarnation(11), "host-a", 0, 5},
-                  {WorkerName("b"), Incarnation(12), "host-b", 5, 3}};
+  plan.members = {{WorkerName("a"), Incarnation(11), "host-a", 0, 5, {}},
+                  {WorkerName("b"), Incarnation(12), "host-b", 5, 3, {}}};
   plan.mask = Mask(2, 3);
   for (int column : {0, 1}) plan.mask.set(0, column, true);
   for (int column : {1, 2}) plan.mask.set(1, column, true);
@@ -33,7 +33,13 @@ Plan SmallPlan() {
                   1.25,
                   1.5,
                   40,
-                  {{30, 80, 1e9, {1, 2, 3, 4, 5, 6, 7}, 2}, {30, 90, 2e9, {8, 0, 0, 0, 0, 0, 0}, 1}}};
+                  3,
+                  70,
+                  0.25,
+                  0.5,
+                  {"why"},
+                  {{30, 80, 1e9, {1, 2, 3, 4, 5, 6, 7}, 2, 64, 2, 0.125, 0.0625, 99},
+                   {30, 90, 2e9, {8, 0, 0, 0, 0, 0, 0}, 1, 0, 1, 0, 0, 0}}};
   return plan;
 }
 
@@ -54,10 +60,13 @@ TEST(PlanToProto, EveryFieldGoesWhereItBelongs) {
             "spectral_gap_with_shared: 0.375 masking_error: 0.125 coverage_minimum: 1 imbalance: 1.0625 "
             "parameters: 40 workers { parameters: 30 bytes_per_step: 80 flops_per_step: 1000000000 "
             "peak_memory_bytes: 28 memory { parameters: 1 gradients: 2 moments: 3 activations: 4 "
-            "logits_and_loss: 5 workspace: 6 buffers: 7 } communicators: 2 } "
+            "logits_and_loss: 5 workspace: 6 buffers: 7 } communicators: 2 memory_budget_bytes: 64 relative_speed: "
+            "2 compute_seconds: 0.125 averaging_seconds: 0.0625 communicator_bytes: 99 } "
             "workers { parameters: 30 bytes_per_step: 90 flops_per_step: 2000000000 "
-            "peak_memory_bytes: 8 memory { parameters: 8 } communicators: 1 } "
-            "memory_imbalance: 1.25 flops_imbalance: 1.5 }");
+            "peak_memory_bytes: 8 memory { parameters: 8 } communicators: 1 relative_speed: 1 } "
+            "memory_imbalance: 1.25 compute_imbalance: 1.5 component_holder_sets: 3 "
+            "data_parallel_bytes_per_step: 70 step_seconds_shortest: 0.25 step_seconds_longest: 0.5 "
+            "reasons: \"why\" }");
 }
 
 struct Malformation {

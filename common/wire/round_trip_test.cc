@@ -113,12 +113,18 @@ Plan AnyPlan() {
   plan.mask = Mask(workers, *inRange(1, 10));
   for (int rank = 0; rank < workers; ++rank) {
     plan.members.push_back({WorkerName("worker-" + std::to_string(rank)), Incarnation(*arbitrary<uint64_t>()),
-                            "10.0.0.1", *inRange(0, 100), *inRange(0, 100)});
+                            "10.0.0.1", *inRange(0, 100), *inRange(0, 100), {}});
     for (int column = 0; column < plan.mask.columns(); ++column)
       plan.mask.set(rank, column, *arbitrary<bool>());
-    plan.summary.workers.push_back(
-        {*inRange<int64_t>(0, 1000), *inRange<int64_t>(0, 1000), *inRange(0, 1000) / 7.0, {}, 0});
-    WorkerCost& cost = plan.summary.workers.back();
+    WorkerCost& cost = plan.summary.workers.emplace_back();
+    for (int64_t* count : {&cost.parameters, &cost.bytes_per_step, &cost.memory_budget_bytes,
+                           &cost.communicator_bytes}) {
+      *count = *inRange<int64_t>(0, 1'000'000'000'000);
+    }
+    for (double* value : {&cost.flops_per_step, &cost.relative_speed, &cost.compute_seconds,
+                          &cost.averaging_seconds}) {
+      *value = *inRange(0, 1000) / 7.0;
+    }
     WorkerMemory& m = cost.memory;
     for (int64_t* part : {&m.parameters, &m.gradients, &m.moments, &m.activations, &m.logits_and_loss,
                           &m.workspace, &m.buffers}) {
@@ -136,11 +142,15 @@ Plan AnyPlan() {
   plan.digest = "0123456789abcdef";
   PlanSummary& s = plan.summary;
   for (double* value : {&s.active_ratio, &s.spectral_gap, &s.spectral_gap_bound, &s.spectral_gap_with_shared,
-                        &s.masking_error, &s.imbalance, &s.memory_imbalance, &s.flops_imbalance}) {
+                        &s.masking_error, &s.imbalance, &s.memory_imbalance, &s.compute_imbalance,
+                        &s.step_seconds_shortest, &s.step_seconds_longest}) {
     *value = *inRange(0, 1000) / 999.0;
   }
   s.coverage_minimum = *inRange(0, workers);
   s.parameters = *inRange<int64_t>(0, 1'000'000'000'000);
+  s.component_holder_sets = *inRange(0, 100);
+  s.data_parallel_bytes_per_step = *inRange<int64_t>(0, 1'000'000'000'000);
+  for (int i = *inRange(0, 3); i > 0; --i) s.reasons.push_back("reason " + std::to_string(i));
   return plan;
 }
 

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "common/base/quantities.h"
 #include "common/wire/enum_maps.h"
 #include "common/wire/wire.h"
 
@@ -37,6 +38,21 @@ void MaskingToProto(const MaskingSpec& masking, v1::MaskingSpec* proto) {
     proto->add_matrix(text);
   }
   proto->set_seed(masking.seed);
+  proto->set_allow_disconnected(masking.allow_disconnected);
+  proto->set_max_holder_sets(masking.max_holder_sets);
+}
+
+void WorkersToProto(const WorkersSpec& workers, v1::WorkersSpec* proto) {
+  const auto text = [](int64_t bytes) { return bytes == 0 ? "" : WriteBytes(bytes); };
+  proto->set_min(workers.min);
+  proto->set_max(workers.max);
+  proto->set_memory_budget(text(workers.memory_budget_bytes));
+  for (const NamedWorkerProfile& profile : workers.profiles) {
+    v1::WorkerProfile* out = proto->add_profiles();
+    out->set_worker(profile.worker);
+    out->set_memory_budget(text(profile.memory_budget_bytes));
+    out->set_relative_speed(profile.relative_speed);
+  }
 }
 
 void OptimizerToProto(const OptimizerSpec& optimizer, v1::OptimizerSpec* proto) {
@@ -68,8 +84,7 @@ v1::JobSpec SpecToProto(const JobSpec& spec) {
   proto.mutable_stop()->set_tokens(spec.stop_tokens);
   proto.mutable_evaluation()->set_interval_steps(spec.evaluation.interval_steps);
   proto.mutable_evaluation()->set_max_sequences(spec.evaluation.max_sequences);
-  proto.mutable_workers()->set_min(spec.workers.min);
-  proto.mutable_workers()->set_max(spec.workers.max);
+  WorkersToProto(spec.workers, proto.mutable_workers());
   proto.set_output_directory(spec.output_directory);
   proto.set_seed(spec.seed);
   return proto;

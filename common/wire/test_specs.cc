@@ -40,11 +40,14 @@ MaskingSpec AnyMasking(const LlamaSpec& model, const WorkersSpec& workers) {
   MaskingSpec masking;
   masking.seed = *rc::gen::arbitrary<uint64_t>();
   masking.generator =
-      OneOf<MaskGenerator>({MaskGenerator::kBalanced, MaskGenerator::kFull, MaskGenerator::kExplicit});
+      OneOf<MaskGenerator>({MaskGenerator::kBalanced, MaskGenerator::kFull, MaskGenerator::kExplicit,
+                            MaskGenerator::kRandom, MaskGenerator::kCyclic});
+  masking.allow_disconnected = *rc::gen::arbitrary<bool>();
+  masking.max_holder_sets = *inRange(0, 10);
   if (masking.generator == MaskGenerator::kExplicit && workers.min != workers.max) {
     masking.generator = MaskGenerator::kFull;
   }
-  if (masking.generator == MaskGenerator::kBalanced) {
+  if (masking.generator != MaskGenerator::kExplicit && masking.generator != MaskGenerator::kFull) {
     masking.active_ratio = 1.0 / workers.min + Unit() * (1 - 1.0 / workers.min);
   }
   if (masking.generator != MaskGenerator::kExplicit) return masking;
@@ -72,6 +75,11 @@ JobSpec DrawJobSpec() {
   spec.workers.min = *inRange(1, 6);
   spec.workers.max = spec.workers.min + *inRange(0, 3);
   spec.masking = AnyMasking(spec.model, spec.workers);
+  spec.workers.memory_budget_bytes = OneOf<int64_t>({0, 1, 1000, int64_t{24} << 30, 80'000'000'000});
+  for (int i = *inRange(0, 3); i > 0; --i) {
+    spec.workers.profiles.push_back(
+        {"gpu-" + std::to_string(i), *inRange<int64_t>(0, 1 << 30), OneOf<double>({0, 0.5, 1, 2.25})});
+  }
   if (*rc::gen::arbitrary<bool>()) {
     spec.averaging.mode = AveragingMode::kParameters;
     spec.averaging.every_steps = *inRange(1, 101);

@@ -57,7 +57,7 @@ TEST(EnumText, FindsValuesInFullOrShortInAnyCase) {
 }
 
 TEST(EnumText, Choices) {
-  EXPECT_EQ(EnumChoices(*v1::MaskGenerator_descriptor()), "balanced, explicit or full");
+  EXPECT_EQ(EnumChoices(*v1::MaskGenerator_descriptor()), "balanced, explicit, full, random or cyclic");
   EXPECT_EQ(EnumChoices(*v1::MaskingUnit_descriptor()), "block");
 }
 

@@ -1,9 +1,11 @@
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/quantities.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/unknown_fields.h"
 #include "common/wire/wire.h"
@@ -77,6 +79,35 @@ DataSpec CheckData(const v1::DataSpec& proto, FieldChecks& checks) {
   return data;
 }
 
+// Bytes as in "24GiB"; 0 when the field is empty.
+int64_t CheckBytes(const std::string& field, const std::string& text, FieldChecks& checks) {
+  if (text.empty()) return 0;
+  const absl::StatusOr<int64_t> bytes = ParseBytes(text);
+  if (!bytes.ok()) checks.Add(field, std::string(bytes.status().message()));
+  return bytes.value_or(0);
+}
+
+std::vector<NamedWorkerProfile> CheckProfiles(const v1::WorkersSpec& proto, FieldChecks& checks) {
+  std::vector<NamedWorkerProfile> profiles;
+  std::set<std::string> names;
+  for (int i = 0; i < proto.profiles_size(); ++i) {
+    const v1::WorkerProfile& profile = proto.profiles(i);
+    const std::string field = absl::StrCat("workers.profiles[", i, "]");
+    if (profile.worker().empty()) {
+      checks.Add(field + ".worker", "is required: the stable name of the worker that this is about");
+    } else if (std::string problem = NameProblem(profile.worker()); !problem.empty()) {
+      checks.Add(field + ".worker", std::move(problem));
+    } else if (!names.insert(profile.worker()).second) {
+      checks.Add(field + ".worker",
+                 absl::StrCat("is \"", profile.worker(), "\", which another entry is about already"));
+    }
+    profiles.push_back({profile.worker(),
+                        CheckBytes(field + ".memory_budget", profile.memory_budget(), checks),
+                        checks.PositiveOrDefault(field + ".relative_speed", profile.relative_speed(), 0)});
+  }
+  return profiles;
+}
+
 WorkersSpec CheckWorkers(const v1::WorkersSpec& proto, FieldChecks& checks) {
   WorkersSpec workers;
   workers.min = checks.OrDefault("workers.min", proto.min(), 1, 1, kMaxWorkers);
@@ -85,6 +116,8 @@ WorkersSpec CheckWorkers(const v1::WorkersSpec& proto, FieldChecks& checks) {
     checks.Add("workers.max",
                absl::StrCat("is ", workers.max, "; must be at least workers.min (", workers.min, ")"));
   }
+  workers.memory_budget_bytes = CheckBytes("workers.memory_budget", proto.memory_budget(), checks);
+  workers.profiles = CheckProfiles(proto, checks);
   return workers;
 }
 
@@ -163,6 +196,8 @@ MaskingSpec CheckMasking(const v1::MaskingSpec& proto, const JobSpec& spec, Fiel
   masking.direction = checks.Known("masking.direction", kMaskingDirections, proto.direction());
   masking.generator = checks.Known("masking.generator", kMaskGenerators, proto.generator());
   masking.seed = proto.has_seed() ? proto.seed() : spec.seed;
+  masking.allow_disconnected = proto.allow_disconnected();
+  masking.max_holder_sets = checks.InRange("masking.max_holder_sets", proto.max_holder_sets(), 0, kMaxInt32);
   if (checks.Wrong("masking.generator")) return masking;
   if (masking.generator != MaskGenerator::kExplicit) {
     if (!proto.matrix().empty()) checks.Add("masking.matrix", "needs `generator: explicit`");

@@ -84,7 +84,7 @@ const Rule kRules[] = {
      "masking.direction", "must be forward"},
     {"UnknownGenerator",
      [](auto& s) { s.mutable_masking()->set_generator(static_cast<v1::MaskGenerator>(9)); },
-     "masking.generator", "balanced, explicit or full"},
+     "masking.generator", "balanced, explicit, full, random or cyclic"},
     {"ZeroActiveRatio", [](auto& s) { s.mutable_masking()->set_active_ratio(0); }, "masking.active_ratio",
      "above 0 and at most 1"},
     {"ActiveRatioAboveOne", [](auto& s) { s.mutable_masking()->set_active_ratio(1.01); },
@@ -194,6 +194,32 @@ const Rule kRules[] = {
      "evaluation.max_sequences", "is -1"},
     {"NegativeMinWorkers", [](auto& s) { s.mutable_workers()->set_min(-1); }, "workers.min", "is -1"},
     {"TooManyWorkers", [](auto& s) { s.mutable_workers()->set_max(1025); }, "workers.max", "1024"},
+    {"NegativeHolderSets", [](auto& s) { s.mutable_masking()->set_max_holder_sets(-1); },
+     "masking.max_holder_sets", "is -1"},
+    {"BudgetWithoutNumber", [](auto& s) { s.mutable_workers()->set_memory_budget("much"); },
+     "workers.memory_budget", "24GiB"},
+    {"ProfileOfNobody", [](auto& s) { s.mutable_workers()->add_profiles()->set_relative_speed(2); },
+     "workers.profiles[0].worker", "is required"},
+    {"ProfileOfABadName", [](auto& s) { s.mutable_workers()->add_profiles()->set_worker("a b"); },
+     "workers.profiles[0].worker", "letters"},
+    {"TwoProfilesOfOneWorker",
+     [](auto& s) {
+       s.mutable_workers()->add_profiles()->set_worker("a");
+       s.mutable_workers()->add_profiles()->set_worker("a");
+     },
+     "workers.profiles[1].worker", "another entry"},
+    {"ProfileWithABadBudget",
+     [](auto& s) {
+       s.mutable_workers()->add_profiles()->set_worker("a");
+       s.mutable_workers()->mutable_profiles(0)->set_memory_budget("-1GiB");
+     },
+     "workers.profiles[0].memory_budget", "-1GiB"},
+    {"ProfileWithNegativeSpeed",
+     [](auto& s) {
+       s.mutable_workers()->add_profiles()->set_worker("a");
+       s.mutable_workers()->mutable_profiles(0)->set_relative_speed(-1);
+     },
+     "workers.profiles[0].relative_speed", "is -1"},
     {"MaxBelowMin", [](auto& s) { s.mutable_workers()->set_max(3); }, "workers.max",
      "at least workers.min (4)"},
     {"NoOutputDirectory", [](auto& s) { s.clear_output_directory(); }, "output_directory", "is required"},

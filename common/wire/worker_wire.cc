@@ -359,6 +359,8 @@ absl::StatusOr<Registration> RegistrationFromProto(const v1::Register& proto) {
       checks.AtLeast("register.capacity.memory_bytes", proto.capacity().memory_bytes(), 0);
   registration.capacity.threads =
       static_cast<int>(checks.AtLeast("register.capacity.threads", proto.capacity().threads(), 0));
+  registration.capacity.relative_speed =
+      checks.PositiveOrDefault("register.capacity.relative_speed", proto.capacity().relative_speed(), 1.0);
   if (proto.has_current()) {
     registration.current = StatusFromProto(proto.current(), "register.current", checks);
   }
@@ -433,6 +435,7 @@ v1::WorkerCapacity WorkerCapacityToProto(const WorkerCapacity& capacity) {
   proto.set_device(capacity.device);
   proto.set_memory_bytes(capacity.memory_bytes);
   proto.set_threads(capacity.threads);
+  proto.set_relative_speed(capacity.relative_speed);
   return proto;
 }
 

@@ -29,7 +29,8 @@ bool operator==(const AssignmentStatus& a, const AssignmentStatus& b) {
   return all(a) == all(b);
 }
 bool operator==(const WorkerCapacity& a, const WorkerCapacity& b) {
-  return std::tie(a.device, a.memory_bytes, a.threads) == std::tie(b.device, b.memory_bytes, b.threads);
+  return std::tie(a.device, a.memory_bytes, a.threads, a.relative_speed) ==
+         std::tie(b.device, b.memory_bytes, b.threads, b.relative_speed);
 }
 bool operator==(const Registration& a, const Registration& b) {
   const auto all = [](const Registration& r) {
@@ -178,7 +179,7 @@ FromWorker AnyFromWorker() {
 Plan SmallPlan() {
   Plan plan;
   plan.epoch = Epoch(1);
-  plan.members = {{WorkerName("a"), Incarnation(11), "host-a", 0, 5}};
+  plan.members = {{WorkerName("a"), Incarnation(11), "host-a", 0, 5, {}}};
   plan.mask = Mask::Full(1, 2);
   plan.holder_sets = {{0}};
   plan.buckets = {{0, {0, 1}, 20, 0}};
@@ -322,10 +323,10 @@ TEST(MessageToProto, EveryFieldOfOtherMessagesGoesWhereItBelongs) {
 }
 
 TEST(RegistrationToProto, EveryFieldGoesWhereItBelongs) {
-  const Registration registration{WorkerName("a"), Incarnation(7), "1.2", "host", {"cpu", 100, 4}, {}};
+  const Registration registration{WorkerName("a"), Incarnation(7), "1.2", "host", {"cpu", 100, 4, 2}, {}};
   EXPECT_EQ(RegistrationToProto(registration).ShortDebugString(),
             "protocol_version: 1 worker: \"a\" incarnation: 7 software_version: \"1.2\" data_plane_address: "
-            "\"host\" capacity { device: \"cpu\" memory_bytes: 100 threads: 4 }");
+            "\"host\" capacity { device: \"cpu\" memory_bytes: 100 threads: 4 relative_speed: 2 }");
 }
 
 // A message of each kind, to be spoilt.
@@ -483,7 +484,7 @@ TEST(AssignmentKeyFromProto, NeedsNoMoreThanTheKey) {
 }
 
 v1::Register GoodRegister() {
-  return RegistrationToProto({WorkerName("a"), Incarnation(7), "1.2", "host", {"cpu", 100, 4}, {}});
+  return RegistrationToProto({WorkerName("a"), Incarnation(7), "1.2", "host", {"cpu", 100, 4, 2}, {}});
 }
 
 TEST(RegistrationFromProto, RefusesByField) {

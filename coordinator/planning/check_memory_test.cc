@@ -23,13 +23,14 @@ JobSpec Spec(double active_ratio) {
   spec.model.seq_len = 16;
   spec.batch.global_sequences = 4;
   spec.masking.active_ratio = active_ratio;
+  spec.masking.generator = MaskGenerator::kCyclic;  // the balanced one keeps to budgets by itself
   return spec;
 }
 
 absl::StatusOr<Plan> PlanOf(const JobSpec& spec, int64_t memory_of_last) {
   std::vector<PlanMember> members(4);
   for (Rank rank = 0; rank < 4; ++rank) members[rank].worker = WorkerName("w" + std::to_string(rank));
-  members[3].memory_bytes = memory_of_last;
+  members[3].profile.memory_budget_bytes = memory_of_last;
   return MakePlan(spec, MakeParameterTable(spec.model), std::move(members), Epoch(1), 0);
 }
 
@@ -44,8 +45,7 @@ TEST(CheckMemoryTest, RefusesAndSaysWhatWouldFit) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("worker \"w3\" would need"));
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("too little; it would fit with masking.active_ratio at "
-                        "most 0.5"));
+              HasSubstr("too little; it would fit with masking.active_ratio at most 0.5"));
   EXPECT_TRUE(PlanOf(Spec(0.5), Needed(0.5)).ok());  // the advice holds
 }
 

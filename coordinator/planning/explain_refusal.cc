@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/quantities.h"
 #include "coordinator/planning/balanced_mask.h"
 #include "coordinator/planning/mask_graph.h"
 
@@ -38,6 +39,10 @@ int MostHoldersThatFit(const MaskProblem& problem, const MaskLoads& loads, int b
   return 0;
 }
 
+std::string JoinWays(const std::vector<std::string>& ways) {
+  return ways.empty() ? "" : absl::StrCat("; what would fit: ", absl::StrJoin(ways, ", or "));
+}
+
 // "; what would fit: ..." for loads that are memory.
 std::string WhatWouldFit(const MaskProblem& problem, const MaskLoads& loads,
                          const std::vector<int>& holders) {
@@ -48,6 +53,10 @@ std::string WhatWouldFit(const MaskProblem& problem, const MaskLoads& loads,
     ways.push_back(absl::StrFormat("%s for each component (masking.active_ratio %.4g)", Count(most, "holder"),
                                    static_cast<double>(most) / workers));
   }
+  // With more than components and budgets to it, the caller knows better which budget suffices.
+  for (const MaskWorker& worker : problem.workers) {
+    if (worker.other_memory_bytes > 0) return JoinWays(ways);
+  }
   MaskLoads unlimited = loads;
   const double all = std::accumulate(loads.weights.begin(), loads.weights.end(), 0.0);
   unlimited.room.assign(workers, all);
@@ -56,10 +65,10 @@ std::string WhatWouldFit(const MaskProblem& problem, const MaskLoads& loads,
   if (const auto mask = BalanceLoads(LoadProblemOf(unlimited, holders), problem.seed, &outcome)) {
     const std::vector<double> held = Loads(*mask, loads.weights);
     ways.push_back(absl::StrFormat("a budget of %s on every worker",
-                                   BytesText(static_cast<double>(problem.shared_memory_bytes) +
-                                             *std::max_element(held.begin(), held.end()))));
+                                   FormatBytesUp(static_cast<double>(problem.shared_memory_bytes) +
+                                                 *std::max_element(held.begin(), held.end()))));
   }
-  return ways.empty() ? "" : absl::StrCat("; what would fit: ", absl::StrJoin(ways, ", or "));
+  return JoinWays(ways);
 }
 
 absl::Status CheckWorkersHaveRoom(const MaskProblem& problem, const MaskLoads& loads) {
@@ -67,14 +76,17 @@ absl::Status CheckWorkersHaveRoom(const MaskProblem& problem, const MaskLoads& l
       static_cast<int>(std::min_element(loads.weights.begin(), loads.weights.end()) - loads.weights.begin());
   for (size_t i = 0; i < problem.workers.size(); ++i) {
     const double budget = static_cast<double>(problem.workers[i].profile.memory_budget_bytes);
-    const double needed = static_cast<double>(problem.shared_memory_bytes) + loads.weights[smallest];
+    const double always = NeededBesideComponents(problem, i);
+    const double needed = always + loads.weights[smallest];
     if (budget == 0 || needed <= budget) continue;
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "%s has a memory budget of %s, but the shared components take %s and the smallest maskable one (%s) "
-        "%s: it is short by %s; give it at least %s, or leave it out",
-        WorkerNameOf(problem, static_cast<Rank>(i)), BytesText(budget),
-        BytesText(static_cast<double>(problem.shared_memory_bytes)), ComponentName(problem, smallest),
-        BytesText(loads.weights[smallest]), BytesText(needed - budget), BytesText(needed)));
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s has a memory budget of %s, but what it needs in any case (shared components, "
+                        "activations) takes %s "
+                        "and the smallest maskable component (%s) %s: it is short by %s; give it at least "
+                        "%s, or leave it out",
+                        WorkerNameOf(problem, static_cast<Rank>(i)), FormatBytes(budget), FormatBytes(always),
+                        ComponentName(problem, smallest), FormatBytes(loads.weights[smallest]),
+                        FormatBytes(needed - budget), FormatBytesUp(needed)));
   }
   return absl::OkStatus();
 }
@@ -123,9 +135,9 @@ absl::Status CheckRoom(const MaskProblem& problem, const MaskLoads& loads, const
         "%s takes %s and needs %s, but only %s room for it beside the shared components; the next one is "
         "short "
         "by %s%s",
-        ComponentName(problem, static_cast<int>(b)), BytesText(loads.weights[b]), Count(holders[b], "holder"),
-        fitting == 1 ? "1 worker has" : absl::StrCat(fitting, " workers have"),
-        BytesText(loads.weights[b] - room[fitting]), WhatWouldFit(problem, loads, holders)));
+        ComponentName(problem, static_cast<int>(b)), FormatBytes(loads.weights[b]),
+        Count(holders[b], "holder"), fitting == 1 ? "1 worker has" : absl::StrCat(fitting, " workers have"),
+        FormatBytes(loads.weights[b] - room[fitting]), WhatWouldFit(problem, loads, holders)));
   }
   double needed = 0;
   for (size_t b = 0; b < holders.size(); ++b) needed += loads.weights[b] * holders[b];
@@ -134,7 +146,7 @@ absl::Status CheckRoom(const MaskProblem& problem, const MaskLoads& loads, const
   return absl::FailedPreconditionError(absl::StrFormat(
       "%s needs %s for all holders together, but the memory budgets leave room for %s beside the shared "
       "components: %s too little%s",
-      Wish(problem), BytesText(needed), BytesText(room), BytesText(needed - room),
+      Wish(problem), FormatBytes(needed), FormatBytes(room), FormatBytes(needed - room),
       WhatWouldFit(problem, loads, holders)));
 }
 
@@ -151,8 +163,8 @@ absl::Status NoAssignment(const MaskProblem& problem, const MaskLoads& loads, co
       Wish(problem),
       outcome == SearchOutcome::kImpossible ? "no assignment keeps every worker within its memory budget"
                                             : "no assignment within the memory budgets was found",
-      WorkerNameOf(problem, tightest), BytesText(loads.room[tightest]), ComponentName(problem, heaviest),
-      BytesText(loads.weights[heaviest]), WhatWouldFit(problem, loads, holders)));
+      WorkerNameOf(problem, tightest), FormatBytes(loads.room[tightest]), ComponentName(problem, heaviest),
+      FormatBytes(loads.weights[heaviest]), WhatWouldFit(problem, loads, holders)));
 }
 
 absl::Status CheckBudgets(const MaskProblem& problem, const Mask& mask) {
@@ -160,7 +172,7 @@ absl::Status CheckBudgets(const MaskProblem& problem, const Mask& mask) {
   const std::vector<double> loads = Loads(mask, memory);
   for (Rank rank = 0; rank < mask.workers(); ++rank) {
     const double budget = static_cast<double>(problem.workers[rank].profile.memory_budget_bytes);
-    const double needed = loads[rank] + static_cast<double>(problem.shared_memory_bytes);
+    const double needed = loads[rank] + NeededBesideComponents(problem, rank);
     if (budget == 0 || needed <= budget) continue;
     int largest = -1;
     for (int b = 0; b < mask.columns(); ++b) {
@@ -169,8 +181,8 @@ absl::Status CheckBudgets(const MaskProblem& problem, const Mask& mask) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s would hold %s with a memory budget of %s: %s too much, with %s (%s) its largest; a smaller "
         "active_ratio or the balanced generator, which keeps to budgets, may fit",
-        WorkerNameOf(problem, rank), BytesText(needed), BytesText(budget), BytesText(needed - budget),
-        ComponentName(problem, largest), BytesText(memory[largest])));
+        WorkerNameOf(problem, rank), FormatBytes(needed), FormatBytes(budget), FormatBytes(needed - budget),
+        ComponentName(problem, largest), FormatBytes(memory[largest])));
   }
   return absl::OkStatus();
 }

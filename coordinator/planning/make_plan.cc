@@ -1,15 +1,18 @@
 #include "coordinator/planning/make_plan.h"
 
-#include <numeric>
+#include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/quantities.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planning/bucketing.h"
 #include "coordinator/planning/check_memory.h"
-#include "coordinator/planning/choose_mask.h"
+#include "coordinator/planning/job_problem.h"
 #include "coordinator/planning/plan_costs.h"
 #include "coordinator/planning/split_sequences.h"
 
@@ -34,43 +37,26 @@ absl::Status CheckMembers(const std::vector<PlanMember>& members, int global_seq
   return absl::OkStatus();
 }
 
-// What the spec asks for on these members. Their names matter only when they are not alike: equal workers are
-// told apart by rank.
-MaskProblem JobMaskProblem(const JobSpec& spec, const ParameterTable& table,
-                           const std::vector<PlanMember>& members) {
-  const std::vector<double> sizes = MaskableSizes(table);
-  MaskProblem problem = ProblemOf(spec.masking, static_cast<int>(members.size()), sizes);
-  const double maskable = std::accumulate(sizes.begin(), sizes.end(), 0.0);
-  problem.shared_size = static_cast<double>(table.elements) - maskable;
-  problem.shared_memory_bytes = static_cast<int64_t>(problem.shared_size) * kHeldBytesPerParameter;
-  for (const Component& component : table.components) {
-    if (component.shared()) continue;
-    problem.components[component.mask_column].name = component.name;
-    problem.components[component.mask_column].time = component.flops_per_token;
-  }
-  const std::vector<WorkerProfile>& profiles = spec.workers.profiles;
-  for (size_t i = 0; i < profiles.size(); ++i) {
-    problem.workers[i].name = members[i].worker.value();
-    problem.workers[i].profile = profiles[i];
-  }
-  // With so few sequences for each, whole ones cannot even out the step times.
-  constexpr int kFewSequences = 4;
-  problem.equal_samples = spec.batch.global_sequences < kFewSequences * static_cast<int>(members.size());
-  return problem;
-}
-
-// Fills in the members' sequences: equal shares, or for unequal workers such that their step times are as
-// equal as whole sequences allow.
+// Fills in the members' sequences: such that their step times are as equal as whole sequences and the budgets
+// allow. The remainder goes to the first of those that it makes no difference for.
 void AssignSequences(const JobSpec& spec, const ParameterTable& table, Plan& plan) {
-  std::vector<double> seconds(plan.members.size(), 1.0);
-  for (size_t i = 0; i < spec.workers.profiles.size(); ++i) {
-    seconds[i] = 0;
+  std::vector<double> seconds;
+  for (Rank rank = 0; rank < plan.world_size(); ++rank) {
+    double flops = 0;
     for (const Component& component : table.components) {
-      if (plan.Holds(static_cast<Rank>(i), component)) seconds[i] += component.flops_per_token;
+      if (plan.Holds(rank, component)) flops += component.flops_per_token;
     }
-    seconds[i] /= spec.workers.profiles[i].relative_speed;
+    seconds.push_back(flops / plan.members[rank].profile.relative_speed);
   }
-  const std::vector<int> shares = SplitSequences(spec.batch.global_sequences, seconds);
+  const std::vector<int> shares =
+      SplitSequences(spec.batch.global_sequences, seconds, MostSequences(spec, table, plan));
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+  if (*most > *least + 1) {
+    plan.summary.reasons.push_back(absl::StrFormat(
+        "workers differ in load or speed: they get %d to %d sequences each, so that all finish "
+        "a step at about the same time",
+        *least, *most));
+  }
   int first = 0;
   for (Rank rank = 0; rank < plan.world_size(); ++rank) {
     plan.members[rank].first_sequence = first;
@@ -79,31 +65,64 @@ void AssignSequences(const JobSpec& spec, const ParameterTable& table, Plan& pla
   }
 }
 
-}  // namespace
-
-absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
-                              std::vector<PlanMember> members, Epoch epoch, int64_t first_step) {
-  SDP_RETURN_IF_ERROR(CheckMembers(members, spec.batch.global_sequences));
-  const std::vector<WorkerProfile>& profiles = spec.workers.profiles;
-  if (!profiles.empty() && profiles.size() != members.size()) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "workers.profiles has %d entries, but there are %d workers; give one for each, or none",
-        profiles.size(), members.size()));
-  }
-
-  Plan plan;
-  plan.epoch = epoch;
-  plan.members = std::move(members);
-  plan.first_step = first_step;
-  SDP_ASSIGN_OR_RETURN(plan.mask, ChooseMask(JobMaskProblem(spec, table, plan.members)));
-  AssignSequences(spec, table, plan);
+void Complete(const JobSpec& spec, const ParameterTable& table, Plan& plan) {
   Bucketing bucketing = MakeBuckets(table, plan.mask);
   plan.holder_sets = std::move(bucketing.holder_sets);
   plan.buckets = std::move(bucketing.buckets);
   plan.digest = PlanDigest(plan);
+  std::vector<std::string> reasons = std::move(plan.summary.reasons);
   plan.summary = SummarizePlan(spec, table, plan);
-  SDP_RETURN_IF_ERROR(CheckMemory(spec, table, plan));
-  return plan;
+  plan.summary.reasons = std::move(reasons);
+}
+
+// What a mask needs beside its components follows from the plan that it is for, so the plan is made again
+// until its own needs are those that it was made for.
+absl::Status ChooseWithinBudgets(const JobSpec& spec, const ParameterTable& table, const Plan* previous,
+                                 Plan& plan) {
+  constexpr int kRounds = 4;
+  plan.mask = Mask::Full(plan.world_size(), table.mask_columns);
+  absl::Status fits;
+  for (int round = 0; round < kRounds; ++round) {
+    const MaskProblem problem = previous != nullptr ? JobMaskProblem(spec, table, plan, *previous)
+                                                    : JobMaskProblem(spec, table, plan);
+    plan.summary.reasons.clear();
+    SDP_ASSIGN_OR_RETURN(plan.mask, ChooseMask(problem, &plan.summary.reasons));
+    AssignSequences(spec, table, plan);
+    Complete(spec, table, plan);
+    fits = CheckMemory(spec, table, plan);
+    if (fits.ok() || spec.masking.generator != MaskGenerator::kBalanced) break;
+  }
+  return fits;
+}
+
+// "; it would fit with ..." when budgets are why there is no plan.
+std::string BudgetAdvice(const JobSpec& spec, const ParameterTable& table, Plan plan) {
+  bool limited = false;
+  for (PlanMember& member : plan.members) {
+    limited = limited || member.profile.memory_budget_bytes > 0;
+    member.profile.memory_budget_bytes = 0;
+  }
+  if (!limited || !ChooseWithinBudgets(spec, table, nullptr, plan).ok()) return "";
+  int64_t largest = 0;
+  for (const WorkerCost& cost : plan.summary.workers) largest = std::max(largest, cost.memory.total());
+  return absl::StrCat("; with ", FormatBytesUp(static_cast<double>(largest)),
+                      " on every worker it would fit");
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
+                              std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
+                              const Plan* previous) {
+  SDP_RETURN_IF_ERROR(CheckMembers(members, spec.batch.global_sequences));
+  Plan plan;
+  plan.epoch = epoch;
+  plan.members = std::move(members);
+  plan.first_step = first_step;
+  ApplyProfiles(spec.workers, plan.members);
+  const absl::Status status = ChooseWithinBudgets(spec, table, previous, plan);
+  if (status.ok()) return plan;
+  return absl::Status(status.code(), absl::StrCat(status.message(), BudgetAdvice(spec, table, plan)));
 }
 
 }  // namespace sdp

@@ -13,11 +13,15 @@
 namespace sdp {
 
 // The plan of `spec` on `members`: worker, incarnation and address set, in rank order; their sample split is
-// filled in here, equal shares with the remainder to the first ranks. `table` is the spec's. The same
-// arguments give the same plan. FAILED_PRECONDITION says why no plan is possible and what would be: no
-// members, one worker twice, more workers than sequences in a step, no mask (choose_mask.h), or a worker
-// that has declared too little memory (check_memory.h).
+// filled in here, such that step times are as equal as whole sequences allow. Their profiles are what they
+// declare; the spec's go before. `table` is the spec's. With `previous`, the plan in force, the balanced
+// generator moves as little as possible. The same arguments give the same plan.
+//
+// FAILED_PRECONDITION says why no plan is possible and what would be: no members, one worker twice, more
+// workers than sequences in a step, no mask (mask_problem.h), or a worker with too little memory
+// (check_memory.h). No worker's predicted memory exceeds its budget.
 absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
-                              std::vector<PlanMember> members, Epoch epoch, int64_t first_step);
+                              std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
+                              const Plan* previous = nullptr);
 
 }  // namespace sdp

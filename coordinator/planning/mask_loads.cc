@@ -2,14 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "common/base/quantities.h"
 #include "coordinator/planning/balanced_mask.h"
 
 namespace sdp {
 namespace {
+
+// Bytes of components that a worker's budget leaves room for.
+double RoomOf(const MaskProblem& problem, size_t rank) {
+  const int64_t budget = problem.workers[rank].profile.memory_budget_bytes;
+  if (budget == 0) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(budget) - NeededBesideComponents(problem, rank);
+}
 
 bool AllEqual(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
@@ -34,19 +42,24 @@ std::vector<double> MemoryByColumn(const MaskProblem& problem) {
   return bytes;
 }
 
+double NeededBesideComponents(const MaskProblem& problem, size_t rank) {
+  return static_cast<double>(problem.shared_memory_bytes + problem.workers[rank].other_memory_bytes);
+}
+
 MaskLoads LoadsOf(const MaskProblem& problem) {
   MaskLoads loads;
+  const std::vector<double> memory = MemoryByColumn(problem);
+  const double held_by_all = std::accumulate(memory.begin(), memory.end(), 0.0);
   for (const MaskComponent& component : problem.components) loads.sizes.push_back(component.size);
-  for (const MaskWorker& worker : problem.workers) {
-    loads.limited = loads.limited || worker.profile.memory_budget_bytes > 0;
+  for (size_t i = 0; i < problem.workers.size(); ++i) {
+    loads.limited = loads.limited || RoomOf(problem, i) < held_by_all;
   }
   loads.weights = problem.equal_samples && !loads.limited ? TimeByColumn(problem) : MemoryByColumn(problem);
   const double all = std::accumulate(loads.weights.begin(), loads.weights.end(), 0.0);
-  for (const MaskWorker& worker : problem.workers) {
-    const int64_t budget = worker.profile.memory_budget_bytes;
-    const double room = budget > 0 ? static_cast<double>(budget - problem.shared_memory_bytes) : all;
-    loads.room.push_back(std::clamp(room, 0.0, all));
-    loads.capacities.push_back(problem.equal_samples ? worker.profile.relative_speed : loads.room.back());
+  for (size_t i = 0; i < problem.workers.size(); ++i) {
+    loads.room.push_back(loads.limited ? std::clamp(RoomOf(problem, i), 0.0, all) : all);
+    const double speed = problem.workers[i].profile.relative_speed;
+    loads.capacities.push_back(problem.equal_samples ? speed : loads.room.back());
   }
   loads.uneven = !AllEqual(loads.weights) || !AllEqual(loads.capacities) || !AllEqual(loads.room);
   return loads;
@@ -95,13 +108,6 @@ std::string ComponentName(const MaskProblem& problem, int column) {
 std::string WorkerNameOf(const MaskProblem& problem, Rank rank) {
   const std::string& name = problem.workers[rank].name;
   return name.empty() ? absl::StrCat("worker ", rank) : absl::StrCat("worker ", name);
-}
-
-std::string BytesText(double bytes) {
-  constexpr double kMiB = 1024.0 * 1024.0;
-  if (bytes >= 1024 * kMiB) return absl::StrFormat("%.2f GiB", bytes / (1024 * kMiB));
-  if (bytes >= kMiB) return absl::StrFormat("%.2f MiB", bytes / kMiB);
-  return absl::StrFormat("%.0f bytes", bytes);
 }
 
 }  // namespace sdp

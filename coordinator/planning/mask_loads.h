@@ -14,7 +14,7 @@ struct MaskLoads {
   std::vector<double> weights;     // load by column: memory, or time when budgets do not count but speeds do
   std::vector<double> room;        // load that each worker can carry, at most that of everything
   std::vector<double> capacities;  // loads are shared in proportion to these
-  bool limited = false;            // some worker has a memory budget
+  bool limited = false;            // some worker's memory budget does not suffice for everything
   bool uneven = false;             // weights, room or capacities differ: balance by load instead of by number
 };
 
@@ -30,9 +30,11 @@ std::vector<int> HolderCounts(const MaskProblem& problem);
 // The same as a load problem: the wanted loads are shares of the whole in proportion to the capacities.
 LoadProblem LoadProblemOf(const MaskLoads& loads, const std::vector<int>& holders);
 
-// For messages: component "block 3" or component 3; worker NAME or worker 1; 1.50 GiB.
+// Bytes that a worker needs whatever maskable components it holds.
+double NeededBesideComponents(const MaskProblem& problem, size_t rank);
+
+// For messages: component "block 3" or component 3; worker NAME or worker 1.
 std::string ComponentName(const MaskProblem& problem, int column);
 std::string WorkerNameOf(const MaskProblem& problem, Rank rank);
-std::string BytesText(double bytes);
 
 }  // namespace sdp

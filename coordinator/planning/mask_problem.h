@@ -10,6 +10,7 @@
 #include "common/base/ids.h"
 #include "common/model/job_spec.h"
 #include "common/model/mask.h"
+#include "common/model/plan.h"
 
 namespace sdp {
 
@@ -31,6 +32,8 @@ struct MaskComponent {
 struct MaskWorker {
   std::string name;  // for messages, and to tell equal workers apart; empty: by rank
   WorkerProfile profile;
+  // What it needs beside its components and the shared ones: activations, workspace.
+  int64_t other_memory_bytes = 0;
   Rank previous = -1;  // its rank in the previous mask; -1: it is new
 };
 
@@ -67,7 +70,7 @@ struct MaskSolution {
   double masking_error = 0;
   int coverage_minimum = 0;
   int holder_sets = 0;
-  std::vector<int64_t> memory_bytes;  // by rank: what it holds, shared components included
+  std::vector<int64_t> memory_bytes;  // by rank: what it holds, shared components and the rest included
   double memory_imbalance = 0;        // of the maskable components' bytes: the largest divided by the mean
   // With a previous mask: what workers must receive, the least that any mask with as many holders and as
   // balanced needs, and the gap of a mask made from nothing.
@@ -87,7 +90,8 @@ struct MaskSolution {
 // nobody who stays holds.
 absl::StatusOr<MaskSolution> SolveMask(const MaskProblem& problem);
 
-// The mask of SolveMask alone, without judging it: for those who summarise the whole plan anyway.
-absl::StatusOr<Mask> ChooseMask(const MaskProblem& problem);
+// The mask of SolveMask alone, without judging it: for those who summarise the whole plan anyway. Adds to
+// `reasons` why it is so.
+absl::StatusOr<Mask> ChooseMask(const MaskProblem& problem, std::vector<std::string>* reasons = nullptr);
 
 }  // namespace sdp

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/base/random.h"
-#include "common/base/status_macros.h"
 #include "coordinator/planning/adapt_mask.h"
 #include "coordinator/planning/mask_graph.h"
 #include "coordinator/planning/mask_loads.h"
@@ -130,12 +129,11 @@ class Redrawer {
 
 }  // namespace
 
-absl::StatusOr<MaskSchedule> PlanSchedule(const MaskProblem& problem, const RedrawOptions& options) {
-  SDP_ASSIGN_OR_RETURN(MaskSolution first, SolveMask(problem));
+MaskSchedule PlanSchedule(const MaskProblem& problem, const Mask& first, const RedrawOptions& options) {
   MaskSchedule schedule;
-  Redrawer redrawer(problem, first.mask);
-  schedule.entries.push_back({options.first_step, first.mask, first.gap, 0, 0});
-  std::vector<Mask> masks = {first.mask};
+  Redrawer redrawer(problem, first);
+  schedule.entries.push_back({options.first_step, first, SpectralGap(first, redrawer.sizes()), 0, 0});
+  std::vector<Mask> masks = {first};
   if (options.every_steps > 0) {
     for (int64_t step = options.first_step + options.every_steps;
          step < options.end_step && static_cast<int>(masks.size()) < options.max_entries;

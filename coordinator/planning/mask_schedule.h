@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "coordinator/planning/mask_problem.h"
 #include "coordinator/planning/schedule_spectrum.h"
 
@@ -31,11 +30,11 @@ struct RedrawOptions {
   int max_entries = 32;  // plan ahead so far at most; the rest is planned from the last entry later
 };
 
-// The first entry is SolveMask's. Each further one is re-drawn from the one before by exchanges: workers pair
-// up, and each gives the other one component that this one lacks, preferring what it held least often so far.
-// So numbers of holders and of components stay, and nobody receives more than one component (the budgets of
-// unequal workers hold, and pairs that cannot exchange within them do not). Of several such draws, the one
-// with the largest gap. Errors as SolveMask.
-absl::StatusOr<MaskSchedule> PlanSchedule(const MaskProblem& problem, const RedrawOptions& options);
+// The first entry is `first`, a mask for `problem`. Each further one is re-drawn from the one before by
+// exchanges: workers pair up, and each gives the other one component that this one lacks, preferring what it
+// held least often so far. So numbers of holders and of components stay, and nobody receives more than one
+// component (the budgets of unequal workers hold, and pairs that cannot exchange within them do not). Of
+// several such draws, the one with the largest gap.
+MaskSchedule PlanSchedule(const MaskProblem& problem, const Mask& first, const RedrawOptions& options);
 
 }  // namespace sdp

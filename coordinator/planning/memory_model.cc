@@ -225,7 +225,7 @@ std::vector<MemoryInputs> MakeMemoryInputs(const JobSpec& spec, const ParameterT
   std::vector<MemoryInputs> by_rank(plan.members.size(), EvaluationInputs(spec, table, plan));
   for (Rank rank = 0; rank < plan.world_size(); ++rank) {
     MemoryInputs& inputs = by_rank[rank];
-    if (plan.members[rank].threads > 0) inputs.threads = plan.members[rank].threads;
+    if (plan.members[rank].profile.threads > 0) inputs.threads = plan.members[rank].profile.threads;
     inputs.rows = MicroRows(spec, plan.members[rank].sequences);
     for (const Component& component : table.components) {
       if (!plan.Holds(rank, component)) continue;
@@ -234,6 +234,16 @@ std::vector<MemoryInputs> MakeMemoryInputs(const JobSpec& spec, const ParameterT
     }
   }
   return by_rank;
+}
+
+int BlocksThatFit(const LlamaSpec& model, int64_t block_elements, MemoryInputs inputs, int64_t limit) {
+  // Unless everyone holds everything, an evaluation receives blocks.
+  if (inputs.evaluation_rows > 0) inputs.received_elements = 2 * block_elements;
+  while (PredictMemory(model, inputs).total() > limit) {
+    if (--inputs.blocks < 0) return -1;
+    inputs.elements -= block_elements;
+  }
+  return inputs.blocks;
 }
 
 WorkerMemory PredictMemory(const LlamaSpec& model, const MemoryInputs& inputs) {

@@ -34,6 +34,10 @@ struct MemoryInputs {
 std::vector<MemoryInputs> MakeMemoryInputs(const JobSpec& spec, const ParameterTable& table,
                                            const Plan& plan);
 
+// Blocks that a worker with `inputs` could hold within `limit` bytes, at most inputs.blocks; -1: not even
+// none. `block_elements` are the parameters of one.
+int BlocksThatFit(const LlamaSpec& model, int64_t block_elements, MemoryInputs inputs, int64_t limit);
+
 WorkerMemory PredictMemory(const LlamaSpec& model, const MemoryInputs& inputs);
 
 }  // namespace sdp

@@ -47,6 +47,8 @@ std::vector<WorkerCost> WorkerCosts(const JobSpec& spec, const ParameterTable& t
   for (Rank rank = 0; rank < plan.world_size(); ++rank) {
     costs[rank].bytes_per_step /= round_steps;
     costs[rank].memory = PredictMemory(spec.model, memory[rank]);
+    costs[rank].memory_budget_bytes = plan.members[rank].profile.memory_budget_bytes;
+    costs[rank].relative_speed = plan.members[rank].profile.relative_speed;
     const double tokens = static_cast<double>(plan.members[rank].sequences) * spec.model.seq_len;
     for (const Component& component : table.components) {
       if (plan.Holds(rank, component)) costs[rank].flops_per_step += tokens * component.flops_per_token;
@@ -86,8 +88,11 @@ PlanSummary SummarizePlan(const JobSpec& spec, const ParameterTable& table, cons
   summary.imbalance = Imbalance(summary.workers);
   summary.memory_imbalance =
       LargestOverMean(summary.workers, [](const WorkerCost& worker) { return worker.memory.total(); });
-  summary.flops_imbalance =
-      LargestOverMean(summary.workers, [](const WorkerCost& worker) { return worker.flops_per_step; });
+  summary.compute_imbalance = LargestOverMean(summary.workers, [](const WorkerCost& worker) {
+    return worker.flops_per_step / worker.relative_speed;
+  });
+  summary.component_holder_sets = DistinctHolderSets(plan.mask);
+  summary.data_parallel_bytes_per_step = RingBytes(table.elements, plan.world_size());
   return summary;
 }
 

@@ -80,8 +80,9 @@ TEST(PlanCostsTest, ImbalanceIsLargestOverMean) {
   const PlanSummary summary = PlanOf(spec).summary;
   EXPECT_DOUBLE_EQ(summary.imbalance, (kShared + 3.0 * kBlock) / (kShared + 2.0 * kBlock));
   const auto& workers = summary.workers;
-  EXPECT_DOUBLE_EQ(summary.flops_imbalance,
-                   2 * workers[0].flops_per_step / (workers[0].flops_per_step + workers[1].flops_per_step));
+  EXPECT_DOUBLE_EQ(summary.compute_imbalance,
+                   2 * std::max(workers[0].flops_per_step, workers[1].flops_per_step) /
+                       (workers[0].flops_per_step + workers[1].flops_per_step));
   const auto first = static_cast<double>(workers[0].memory.total());
   const auto second = static_cast<double>(workers[1].memory.total());
   EXPECT_GT(first, second);

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/quantities.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planning/adapt_mask.h"
 #include "coordinator/planning/balanced_mask.h"
@@ -196,7 +197,8 @@ void Summarize(const MaskProblem& problem, MaskSolution& solution) {
   solution.holder_sets = DistinctHolderSets(mask);
   double largest = 0, sum = 0;
   for (double load : Loads(mask, MemoryByColumn(problem))) {
-    solution.memory_bytes.push_back(static_cast<int64_t>(load) + problem.shared_memory_bytes);
+    const size_t rank = solution.memory_bytes.size();
+    solution.memory_bytes.push_back(static_cast<int64_t>(load + NeededBesideComponents(problem, rank)));
     largest = std::max(largest, load);
     sum += load;
   }
@@ -235,16 +237,16 @@ absl::Status CompareWithFresh(const MaskProblem& problem, MaskSolution& solution
   solution.fresh_gap = SpectralGap(fresh, sizes);
   solution.reasons.push_back(absl::StrFormat(
       "moves %s where at least %s must move; the gap is %.4f, that of a mask made from nothing %.4f",
-      BytesText(solution.moved_bytes), BytesText(solution.moved_bytes_lower_bound), solution.gap,
+      FormatBytes(solution.moved_bytes), FormatBytes(solution.moved_bytes_lower_bound), solution.gap,
       solution.fresh_gap));
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<Mask> ChooseMask(const MaskProblem& problem) {
-  std::vector<std::string> reasons;
-  return ChooseByRank(problem, reasons);
+absl::StatusOr<Mask> ChooseMask(const MaskProblem& problem, std::vector<std::string>* reasons) {
+  std::vector<std::string> unread;
+  return ChooseByRank(problem, reasons != nullptr ? *reasons : unread);
 }
 
 absl::StatusOr<MaskSolution> SolveMask(const MaskProblem& problem) {

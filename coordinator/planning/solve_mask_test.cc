@@ -183,8 +183,8 @@ TEST(SolveMaskTest, RefusesABudgetThatFitsNothing) {
   problem.shared_memory_bytes = 500;
   problem.workers[1].name = "small";
   SetBudgets(problem, {10'000, 1000, 10'000});
-  ExpectRefused(problem, {"worker small has a memory budget of 1000 bytes", "short by 200 bytes",
-                          "at least 1200 bytes"});
+  ExpectRefused(problem,
+                {"worker small has a memory budget of 1000 B", "short by 200 B", "at least 1.18 KiB"});
 }
 
 TEST(SolveMaskTest, RefusesAComponentWithRoomOnTooFewWorkers) {
@@ -194,17 +194,17 @@ TEST(SolveMaskTest, RefusesAComponentWithRoomOnTooFewWorkers) {
   problem.components[5].name = "head";
   SetBudgets(problem, {5000, 5000, 1500, 1500});
   ExpectRefused(problem,
-                {"component \"head\" takes 2000 bytes and needs 3 holders, but only 2 workers have room",
-                 "short by 500 bytes", "what would fit: 2 holders"});
+                {"component \"head\" takes 1.95 KiB and needs 3 holders, but only 2 workers have room",
+                 "short by 500 B", "what would fit: 2 holders"});
 }
 
 TEST(SolveMaskTest, RefusesMoreBytesThanThereIsRoomFor) {
   MaskProblem problem = EqualProblem(4, 8, 3);
   for (MaskComponent& component : problem.components) component.memory_bytes = 100;
   SetBudgets(problem, {500, 500, 500, 500});
-  ExpectRefused(problem, {"needs 2400 bytes", "leave room for 2000 bytes", "400 bytes too little",
+  ExpectRefused(problem, {"needs 2.34 KiB", "leave room for 1.95 KiB", "400 B too little",
                           "2 holders for each component (masking.active_ratio 0.5)",
-                          "a budget of 600 bytes on every worker"});
+                          "a budget of 600 B on every worker"});
 }
 
 TEST(SolveMaskTest, RefusesComponentsTooCoarseForTheBudgets) {
@@ -220,8 +220,7 @@ TEST(SolveMaskTest, RefusesRulesThatExceedABudget) {
   for (MaskComponent& component : problem.components) component.memory_bytes = 100;
   SetBudgets(problem, {1000, 350, 1000, 1000});
   problem.generator = MaskGenerator::kCyclic;
-  ExpectRefused(problem,
-                {"worker 1 would hold 400 bytes with a memory budget of 350 bytes: 50 bytes too much"});
+  ExpectRefused(problem, {"worker 1 would hold 400 B with a memory budget of 350 B: 50 B too much"});
 }
 
 TEST(SolveMaskTest, DisconnectedMasksOnlyWhenAllowed) {

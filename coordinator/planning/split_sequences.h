@@ -10,4 +10,8 @@ namespace sdp {
 // number of workers. Equal times give equal shares, the remainder to the first ranks.
 std::vector<int> SplitSequences(int sequences, const std::vector<double>& seconds);
 
+// The same where worker i gets at most most[i] of them, at least 1; together at least `sequences`.
+std::vector<int> SplitSequences(int sequences, const std::vector<double>& seconds,
+                                const std::vector<int>& most);
+
 }  // namespace sdp

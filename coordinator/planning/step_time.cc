@@ -9,21 +9,22 @@ constexpr int64_t kNcclCommunicatorBytes = int64_t{256} << 20;
 
 }  // namespace
 
-double StepTime::shortest() const { return std::max(compute_seconds, averaging_seconds); }
-
-double StepTime::longest() const { return compute_seconds + averaging_seconds; }
-
-StepTime PredictStepTime(const WorkerCost& cost, const DeviceProfile& profile) {
-  StepTime time;
-  if (profile.flops_per_second > 0) time.compute_seconds = cost.flops_per_step / profile.flops_per_second;
-  if (profile.link_bytes_per_second > 0) {
-    time.averaging_seconds = static_cast<double>(cost.bytes_per_step) / profile.link_bytes_per_second;
+void PredictTimes(const DeviceProfile& profile, PlanSummary& summary) {
+  summary.step_seconds_shortest = summary.step_seconds_longest = 0;
+  for (WorkerCost& cost : summary.workers) {
+    cost.compute_seconds = cost.averaging_seconds = 0;
+    if (profile.flops_per_second > 0) {
+      cost.compute_seconds = cost.flops_per_step / (profile.flops_per_second * cost.relative_speed);
+    }
+    if (profile.link_bytes_per_second > 0) {
+      cost.averaging_seconds = static_cast<double>(cost.bytes_per_step) / profile.link_bytes_per_second;
+    }
+    cost.communicator_bytes = profile.nccl ? cost.communicators * kNcclCommunicatorBytes : 0;
+    summary.step_seconds_shortest =
+        std::max({summary.step_seconds_shortest, cost.compute_seconds, cost.averaging_seconds});
+    summary.step_seconds_longest =
+        std::max(summary.step_seconds_longest, cost.compute_seconds + cost.averaging_seconds);
   }
-  return time;
-}
-
-int64_t CommunicatorBytes(const WorkerCost& cost, CommunicatorKind kind) {
-  return kind == CommunicatorKind::kNccl ? cost.communicators * kNcclCommunicatorBytes : 0;
 }
 
 }  // namespace sdp

@@ -26,7 +26,7 @@ CoordinatorServer::CoordinatorServer(ServerOptions options)
       worker_streams_(options_.incarnation, &runner_),
       watches_(&runner_),
       job_service_(UnaryContext{&runner_, &rpc_series_, options_.clock}, &watches_),
-      plan_service_(UnaryContext{&runner_, &rpc_series_, options_.clock}, options_.planner),
+      plan_service_(UnaryContext{&runner_, &rpc_series_, options_.clock}),
       cluster_service_(UnaryContext{&runner_, &rpc_series_, options_.clock}) {}
 
 CoordinatorServer::~CoordinatorServer() { Shutdown(); }

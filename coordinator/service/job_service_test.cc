@@ -259,35 +259,6 @@ TEST_F(JobServiceTest, ProgressIsConflated) {
   EXPECT_LT(progress, 100);
 }
 
-TEST_F(JobServiceTest, PlansWithoutCreatingAnything) {
-  v1::PlanJobRequest request;
-  *request.mutable_spec() = TestSpec(3, 5);
-  const auto plan = [&](v1::PlanJobResponse* response) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    return server_.plans().PlanJob(&context, request, response);
-  };
-  v1::PlanJobResponse response;
-  ASSERT_TRUE(plan(&response).ok());
-  ASSERT_EQ(response.plan().members_size(), 3);
-  EXPECT_EQ(response.plan().members(2).worker(), "worker-2");
-  request.set_workers(5);
-  ASSERT_TRUE(plan(&response).ok());
-  EXPECT_EQ(response.plan().members_size(), 5);
-  for (int workers : {-1, kMaxPlannedWorkers + 1}) {
-    request.set_workers(workers);
-    EXPECT_EQ(plan(&response).error_code(), grpc::StatusCode::INVALID_ARGUMENT) << workers;
-  }
-  request.set_workers(2);
-  request.mutable_spec()->set_seed(kUnplannableSeed);
-  const grpc::Status impossible = plan(&response);
-  EXPECT_EQ(impossible.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_TRUE(absl::StrContains(impossible.error_message(), "bad luck")) << impossible.error_message();
-  request.mutable_spec()->clear_stop();
-  EXPECT_EQ(plan(&response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(Jobs(), 0);
-}
-
 TEST(NewJobIdTest, IsAValidNameAndNeverTheSame) {
   std::set<JobId> ids;
   for (const std::string& name : {std::string("j"), std::string(63, 'x')}) {

@@ -4,9 +4,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/quantities.h"
+#include "common/base/status_macros.h"
 #include "common/wire/wire.h"
+#include "coordinator/service/plan_translate.h"
 
 namespace sdp::coordinator {
+namespace {
+
+// What clients receive at most (gRPC's default), with some room for the envelope.
+constexpr size_t kMaxAnswerBytes = 4'000'000;
+
+}  // namespace
 
 grpc::ServerUnaryReactor* PlanService::PlanJob(grpc::CallbackServerContext* context,
                                                const v1::PlanJobRequest* request,
@@ -17,22 +26,38 @@ grpc::ServerUnaryReactor* PlanService::PlanJob(grpc::CallbackServerContext* cont
 }
 
 absl::Status PlanService::Plan(const v1::PlanJobRequest& request, v1::PlanJobResponse* response) const {
-  JobSpec spec;
-  std::vector<SpecProblem> problems = ValidateSpec(request.spec(), &spec);
-  const int workers = request.workers() != 0 ? request.workers() : spec.workers.max;
-  if (workers < 1 || workers > kMaxPlannedWorkers) {
-    problems.push_back({"workers", absl::StrCat("is ", workers, "; must be 1 to ", kMaxPlannedWorkers)});
-  }
+  std::vector<SpecProblem> problems;
+  DryRunQuestion question = QuestionFromProto(request, problems);
   if (!problems.empty()) return ProblemsToStatus(problems);
-  std::vector<PlanMember> members(workers);
-  for (int i = 0; i < workers; ++i) members[i].worker = WorkerName(absl::StrCat("worker-", i));
-  absl::StatusOr<sdp::Plan> plan = planner_(spec, std::move(members), Epoch(1), /*first_step=*/0);
-  if (!plan.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("no plan is possible for ", workers, " workers: ", plan.status().message()));
+  if (request.live_workers()) {
+    SDP_ASSIGN_OR_RETURN(question.members, LiveMembers(question.spec.workers));
   }
-  *response->mutable_plan() = PlanToProto(*plan);
-  return absl::OkStatus();
+  const absl::StatusOr<DryRun> run = PlanDryRun(question);
+  if (!run.ok()) {
+    return absl::Status(run.status().code(), absl::StrCat("no plan is possible for ", question.members.size(),
+                                                          " workers: ", run.status().message()));
+  }
+  *response = AnswerToProto(*run);
+  if (response->ByteSizeLong() <= kMaxAnswerBytes) return absl::OkStatus();
+  const auto bytes = static_cast<double>(response->ByteSizeLong());
+  response->Clear();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the answer has ", FormatBytes(bytes), ", more than fits into a message (",
+                   FormatBytes(kMaxAnswerBytes), "); ask for fewer workers or for less beside the plan"));
+}
+
+absl::StatusOr<std::vector<PlanMember>> PlanService::LiveMembers(const WorkersSpec& spec) const {
+  std::vector<PlanMember> members;
+  context_.runner->Run([&](CoordinatorCore& core, absl::Time) {
+    for (const auto& [name, worker] : core.membership().workers()) {
+      if (worker.state == WorkerState::kLost || static_cast<int>(members.size()) == spec.max) continue;
+      members.push_back(MemberOf(worker));
+    }
+    return Effects();
+  });
+  if (static_cast<int>(members.size()) >= spec.min) return members;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the job needs ", spec.min, " workers (workers.min), and ", members.size(), " are in the cluster"));
 }
 
 }  // namespace sdp::coordinator

@@ -1,28 +1,27 @@
-// PlanService: translates and delegates to the planner; needs nothing of the core.
+// PlanService: answers from the planner alone, but for what live workers there are.
 #pragma once
 
+#include <vector>
+
+#include "coordinator/planning/dry_run.h"
 #include "coordinator/service/unary.h"
-#include "coordinator/state/events.h"
 #include "sdp/v1/plan_service.grpc.pb.h"
 
 namespace sdp::coordinator {
 
-// Most workers that a dry run plans for.
-inline constexpr int kMaxPlannedWorkers = 4096;
-
 class PlanService : public v1::PlanService::CallbackService {
  public:
-  PlanService(const UnaryContext& context, Planner planner)
-      : context_(context), planner_(std::move(planner)) {}
+  explicit PlanService(const UnaryContext& context) : context_(context) {}
 
   grpc::ServerUnaryReactor* PlanJob(grpc::CallbackServerContext* context, const v1::PlanJobRequest* request,
                                     v1::PlanJobResponse* response) override;
 
  private:
   absl::Status Plan(const v1::PlanJobRequest& request, v1::PlanJobResponse* response) const;
+  // The first workers.max live workers by name.
+  absl::StatusOr<std::vector<PlanMember>> LiveMembers(const WorkersSpec& spec) const;
 
   const UnaryContext context_;
-  const Planner planner_;
 };
 
 }  // namespace sdp::coordinator

@@ -344,14 +344,7 @@ void CoordinatorCore::StartJob(JobEntry& entry, const std::vector<WorkerName>& w
   const AssignmentKey id{job.id, Epoch(1)};
   std::vector<PlanMember> members;
   for (const WorkerName& name : workers) {
-    const WorkerRecord& worker = *membership_.Find(name);
-    PlanMember member;
-    member.worker = name;
-    member.incarnation = worker.incarnation;
-    member.data_plane_address = worker.data_plane_address;
-    member.threads = worker.capacity.threads;
-    member.memory_bytes = worker.capacity.memory_bytes;
-    members.push_back(member);
+    members.push_back(MemberOf(*membership_.Find(name)));
   }
   const std::string who = absl::StrCat(Count(workers.size(), "worker"), ": ", ListNames(workers));
   absl::StatusOr<Plan> plan = planner_(*job.spec, std::move(members), id.epoch, /*first_step=*/0);

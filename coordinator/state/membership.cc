@@ -19,6 +19,17 @@ const char* WorkerStateName(WorkerState state) {
   return "unknown";
 }
 
+PlanMember MemberOf(const WorkerRecord& worker) {
+  PlanMember member;
+  member.worker = worker.name;
+  member.incarnation = worker.incarnation;
+  member.data_plane_address = worker.data_plane_address;
+  member.profile.memory_budget_bytes = worker.capacity.memory_bytes;
+  member.profile.relative_speed = worker.capacity.relative_speed;
+  member.profile.threads = worker.capacity.threads;
+  return member;
+}
+
 Membership::Admission Membership::Register(const Registration& registration, SessionId session,
                                            absl::Time now) {
   Admission admission;

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/ids.h"
+#include "common/model/plan.h"
 #include "common/model/worker_messages.h"
 #include "coordinator/state/timing.h"
 
@@ -44,6 +45,9 @@ struct WorkerRecord {
   absl::Time last_sign_of_life;
   Heartbeat memory;
 };
+
+// The worker as a member of a plan; its samples are the planner's to give.
+PlanMember MemberOf(const WorkerRecord& worker);
 
 // A worker that has just been lost.
 struct Loss {

@@ -138,7 +138,7 @@ void Agent::Do(const agent::OpenStream&, const Input& input) {
   registration.incarnation = options_.incarnation;
   registration.software_version = options_.software_version;
   registration.data_plane_address = options_.advertised_address;
-  registration.capacity = {"cpu", options_.memory_bytes, options_.threads};
+  registration.capacity = {"cpu", options_.memory_bytes, options_.threads, options_.relative_speed};
   v1::ConnectRequest request;
   *request.mutable_register_() = RegistrationToProto(registration);
 

@@ -30,6 +30,7 @@ struct AgentOptions {
   std::string advertised_address;
   int threads = 1;
   int64_t memory_bytes = 0;
+  double relative_speed = 1.0;
 };
 
 class Agent {
