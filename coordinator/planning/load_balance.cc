@@ -49,6 +49,23 @@ class Balancer {
     }
   }
 
+  // Whoever has nothing takes over the lightest component that fits from someone who has more.
+  void FeedEmpty() {
+    std::vector<int> lightest_first(columns_);
+    std::iota(lightest_first.begin(), lightest_first.end(), 0);
+    std::stable_sort(lightest_first.begin(), lightest_first.end(),
+                     [&](int a, int b) { return problem_.weights[a] < problem_.weights[b]; });
+    for (Rank empty = 0; empty < workers_; ++empty) {
+      for (size_t at = 0; held_[empty] == 0 && at < lightest_first.size(); ++at) {
+        const int column = lightest_first[at];
+        const Rank giver = FullestThatCanSpare(column);
+        if (giver < 0 || problem_.weights[column] > Limit(empty)) continue;
+        Drop(giver, column);
+        Give(empty, column);
+      }
+    }
+  }
+
   void Take(const Mask& mask) {
     for (Rank i = 0; i < workers_; ++i) {
       for (int b = 0; b < columns_; ++b) {
@@ -93,6 +110,18 @@ class Balancer {
     --held_[rank];
   }
 
+  // The holder of `column` furthest above its target among those that hold more than it; -1: none.
+  Rank FullestThatCanSpare(int column) const {
+    Rank fullest = -1;
+    for (Rank i = 0; i < workers_; ++i) {
+      if (!mask_.holds(i, column) || held_[i] < 2) continue;
+      if (fullest < 0 || loads_[i] / problem_.targets[i] > loads_[fullest] / problem_.targets[fullest]) {
+        fullest = i;
+      }
+    }
+    return fullest;
+  }
+
   double Penalty(Rank rank, double load, int held) const {
     const double target = problem_.targets[rank];
     const double off = load / target - 1;
@@ -109,6 +138,7 @@ class Balancer {
     int b = static_cast<int>(random_.Below(columns_ + columns_ / 3 + 1));
     if (b >= columns_) b = -1;
     if (b >= 0 && (!mask_.holds(j, b) || mask_.holds(i, b))) return;
+    if (b < 0 && held_[i] == 1) return;  // it would be left with nothing
     const double shift = problem_.weights[a] - (b >= 0 ? problem_.weights[b] : 0.0);
     const int count = b >= 0 ? 0 : 1;
     const double change = Penalty(i, loads_[i] - shift, held_[i] - count) +
@@ -181,6 +211,7 @@ absl::optional<Mask> BalanceLoads(const LoadProblem& problem, uint64_t seed, Sea
   for (int start = 0; start < 4; ++start) {
     Balancer balancer(problem, random);
     balancer.PlaceHeaviestFirst();
+    balancer.FeedEmpty();
     balancer.Anneal(std::min(kMoves, kMovesPerEntry * entries + 2000));
     if (!balancer.Feasible()) continue;
     if (!best || WorstLoad(balancer.mask(), problem) < WorstLoad(*best, problem)) best = balancer.mask();
@@ -197,9 +228,10 @@ absl::optional<Mask> BalanceLoads(const LoadProblem& problem, uint64_t seed, Sea
     const SearchOutcome searched = BranchAndBound(problem, worst, kNodes, &found);
     if (worst > kGoodBalance) *outcome = searched;
     if (searched != SearchOutcome::kFound) continue;
-    // Nobody may be left with nothing: moves that even out the squares see to that.
+    // Nobody may be left with nothing.
     Balancer balancer(problem, random);
     balancer.Take(found);
+    balancer.FeedEmpty();
     if (!balancer.Feasible()) balancer.Anneal(kMovesPerEntry * entries + 2000);
     if (balancer.Feasible() && (!best || WorstLoad(balancer.mask(), problem) < WorstLoad(*best, problem))) {
       best = balancer.mask();

@@ -109,5 +109,15 @@ TEST(LoadBalanceTest, NobodyIsLeftWithNothing) {
   for (Rank i = 0; i < 4; ++i) EXPECT_EQ(mask->Held(i), 1);
 }
 
+// Half of the workers have targets far below any component: chance alone would leave many with nothing.
+TEST(LoadBalanceTest, EveryoneGetsSomethingHoweverSmallItsTarget) {
+  LoadProblem problem = Equal(200, std::vector<double>(300, 1.0), 4);
+  for (int i = 0; i < 100; ++i) problem.targets[i] = 0.01;
+  SearchOutcome outcome;
+  const absl::optional<Mask> mask = BalanceLoads(problem, 1, &outcome);
+  ASSERT_TRUE(mask.has_value());
+  for (Rank i = 0; i < 200; ++i) EXPECT_GE(mask->Held(i), 1) << "worker " << i;
+}
+
 }  // namespace
 }  // namespace sdp

@@ -23,6 +23,27 @@ bool AllEqual(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
 }
 
+std::vector<double> Speeds(const MaskProblem& problem) {
+  std::vector<double> speeds;
+  for (const MaskWorker& worker : problem.workers) speeds.push_back(worker.profile.relative_speed);
+  return speeds;
+}
+
+// The rooms, where a worker without a budget counts as the largest with one.
+std::vector<double> KnownRoom(const MaskProblem& problem, const std::vector<double>& room) {
+  double largest = 0;
+  for (size_t i = 0; i < room.size(); ++i) {
+    if (problem.workers[i].profile.memory_budget_bytes > 0) largest = std::max(largest, room[i]);
+  }
+  if (largest == 0) return std::vector<double>(room.size(), 1.0);
+  std::vector<double> known;
+  for (size_t i = 0; i < room.size(); ++i) {
+    const double value = problem.workers[i].profile.memory_budget_bytes > 0 ? room[i] : largest;
+    known.push_back(std::max(value, 1.0));  // workers with room for nothing are refused elsewhere
+  }
+  return known;
+}
+
 std::vector<double> TimeByColumn(const MaskProblem& problem) {
   std::vector<double> times;
   for (const MaskComponent& component : problem.components) {
@@ -48,19 +69,18 @@ double NeededBesideComponents(const MaskProblem& problem, size_t rank) {
 
 MaskLoads LoadsOf(const MaskProblem& problem) {
   MaskLoads loads;
+  for (const MaskComponent& component : problem.components) loads.sizes.push_back(component.size);
   const std::vector<double> memory = MemoryByColumn(problem);
   const double held_by_all = std::accumulate(memory.begin(), memory.end(), 0.0);
-  for (const MaskComponent& component : problem.components) loads.sizes.push_back(component.size);
   for (size_t i = 0; i < problem.workers.size(); ++i) {
     loads.limited = loads.limited || RoomOf(problem, i) < held_by_all;
   }
-  loads.weights = problem.equal_samples && !loads.limited ? TimeByColumn(problem) : MemoryByColumn(problem);
+  loads.weights = problem.equal_samples && !loads.limited ? TimeByColumn(problem) : memory;
   const double all = std::accumulate(loads.weights.begin(), loads.weights.end(), 0.0);
   for (size_t i = 0; i < problem.workers.size(); ++i) {
     loads.room.push_back(loads.limited ? std::clamp(RoomOf(problem, i), 0.0, all) : all);
-    const double speed = problem.workers[i].profile.relative_speed;
-    loads.capacities.push_back(problem.equal_samples ? speed : loads.room.back());
   }
+  loads.capacities = problem.equal_samples ? Speeds(problem) : KnownRoom(problem, loads.room);
   loads.uneven = !AllEqual(loads.weights) || !AllEqual(loads.capacities) || !AllEqual(loads.room);
   return loads;
 }

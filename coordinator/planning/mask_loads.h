@@ -10,12 +10,14 @@
 namespace sdp {
 
 struct MaskLoads {
-  std::vector<double> sizes;       // parameters by column
-  std::vector<double> weights;     // load by column: memory, or time when budgets do not count but speeds do
-  std::vector<double> room;        // load that each worker can carry, at most that of everything
-  std::vector<double> capacities;  // loads are shared in proportion to these
-  bool limited = false;            // some worker's memory budget does not suffice for everything
-  bool uneven = false;             // weights, room or capacities differ: balance by load instead of by number
+  std::vector<double> sizes;    // parameters by column
+  std::vector<double> weights;  // load by column: memory, or time when budgets do not count but speeds do
+  std::vector<double> room;     // load that each worker can carry, at most that of everything
+  // Loads are shared in proportion to these: rooms, a worker without a budget counting as the largest that
+  // has one, or speeds.
+  std::vector<double> capacities;
+  bool limited = false;  // some worker's memory budget does not suffice for everything
+  bool uneven = false;   // weights, room or capacities differ: balance by load instead of by number
 };
 
 MaskLoads LoadsOf(const MaskProblem& problem);
