@@ -11,7 +11,6 @@
 namespace sdp {
 namespace {
 
-constexpr double kMovedShare = 1.2;  // of the lower bound, that a better gap may cost
 constexpr double kRounding = 1e-9;
 
 // Number of holders of each column that keeps most: with an odd number of holdings, the columns that have
@@ -245,7 +244,7 @@ double MovedSize(const Mask& mask, const Mask& previous, const std::vector<doubl
   return moved;
 }
 
-absl::optional<Mask> AdaptMask(const AdaptProblem& problem, uint64_t seed) {
+absl::optional<Mask> AdaptMask(const AdaptProblem& problem, double moved_share, uint64_t seed) {
   Random random(MixBits(seed ^ 0x61646170));
   Repair first(problem, random);
   if (!first.Run()) return absl::nullopt;
@@ -253,7 +252,7 @@ absl::optional<Mask> AdaptMask(const AdaptProblem& problem, uint64_t seed) {
 
   SearchLimits limits;
   limits.previous = problem.previous;
-  limits.moved_limit = std::max(kMovedShare * MovedLowerBound(problem), repaired);
+  limits.moved_limit = std::max(moved_share * MovedLowerBound(problem), repaired);
   if (problem.holdings == 0) {
     limits.weights = problem.loads.weights;
     for (size_t i = 0; i < problem.loads.limits.size(); ++i) {

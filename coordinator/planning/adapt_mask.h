@@ -26,9 +26,9 @@ double MovedLowerBound(const AdaptProblem& problem);
 // Size of what `mask` holds and `previous` does not.
 double MovedSize(const Mask& mask, const Mask& previous, const std::vector<double>& sizes);
 
-// A balanced mask that moves at most 1.2 x the lower bound wherever the first repair does, with a gap as
-// large as the search finds under that limit. None when the repair cannot balance the loads: then plan
+// A balanced mask that moves at most `moved_share` x the lower bound wherever the first repair does, with a
+// gap as large as the search finds under that limit. None when the repair cannot balance the loads: then plan
 // afresh. Every component must have a holder in `previous`.
-absl::optional<Mask> AdaptMask(const AdaptProblem& problem, uint64_t seed);
+absl::optional<Mask> AdaptMask(const AdaptProblem& problem, double moved_share, uint64_t seed);
 
 }  // namespace sdp

@@ -18,7 +18,11 @@ constexpr int64_t kRestarts = 32;
 // Per restart: at most so many, and fewer for small masks.
 constexpr int64_t kAnnealMoves = 20'000;
 constexpr int64_t kAnnealMovesPerEntry = 200;
+// Per polished restart: the work is spent on so many of them, or on more with so many steps each. Below the
+// last number of steps in all, polishing is not worth beginning.
+constexpr int64_t kLongPolishes = 4;
 constexpr int64_t kPolishSteps = 300;
+constexpr int64_t kFewPolishSteps = 60;
 constexpr int64_t kPolishStepsPerEntry = 10;
 // Gaps are compared in units of this: what differs less is rounding.
 constexpr double kGapUnit = 1e-9;
@@ -47,29 +51,38 @@ Candidate Judge(Mask mask, const std::vector<double>& sizes, bool connect) {
 
 // How much of everything the work allows.
 struct Effort {
-  int64_t anneal_moves = 0;  // per restart
   int64_t restarts = 0;
+  int64_t anneal_moves = 0;        // per restart
   int64_t last_anneal_moves = 0;   // of one more restart; 0: none
   int64_t polish_steps = 0;        // per polished restart
   int64_t total_polish_steps = 0;  // over all
 };
 
+// A mask so large that eigenvalues cost too much to be followed: one long annealing beside a short one.
+Effort AnnealOnly(int64_t anneal_moves, int64_t move_work, int64_t work) {
+  Effort effort;
+  effort.restarts = 1;
+  effort.anneal_moves = anneal_moves;
+  effort.last_anneal_moves = std::max(anneal_moves, work / 2 / move_work);
+  return effort;
+}
+
+// A quarter of the work goes into annealing from several starts, the rest into polishing: a few long runs
+// from the best starts find more than many short ones.
 Effort PlanEffort(int workers, int columns, int64_t holdings, int64_t work) {
   const int64_t entries = int64_t{workers} * columns;
   const int64_t move_work = AnnealMoveWork(workers, holdings, columns);
   const int64_t step_work = PolishStepWork(workers, columns);
   Effort effort;
-  effort.anneal_moves = std::clamp(work / 2 / kRestarts / move_work, int64_t{1},
+  effort.anneal_moves = std::clamp(work / 4 / kRestarts / move_work, int64_t{1},
                                    std::min(kAnnealMoves, kAnnealMovesPerEntry * entries));
+  effort.total_polish_steps = work / 4 * 3 / step_work;
+  if (effort.total_polish_steps < kFewPolishSteps) return AnnealOnly(effort.anneal_moves, move_work, work);
   const int64_t restart_work = AnnealSetUpWork(workers, holdings, columns) + effort.anneal_moves * move_work +
                                step_work;  // the last is for judging the result
-  effort.restarts = std::clamp(work / 2 / restart_work, int64_t{1}, kRestarts);
-  if (effort.restarts == 1) {  // a large mask: no polishing, but one long annealing beside the short one
-    effort.last_anneal_moves = std::max(effort.anneal_moves, work / 4 / move_work);
-    return effort;
-  }
-  effort.polish_steps = std::min(kPolishSteps, kPolishStepsPerEntry * entries);
-  effort.total_polish_steps = std::max(int64_t{0}, (work - effort.restarts * restart_work) / step_work);
+  effort.restarts = std::clamp(work / 4 / restart_work, int64_t{1}, kRestarts);
+  effort.polish_steps = std::min(kPolishStepsPerEntry * entries,
+                                 std::max(kPolishSteps, effort.total_polish_steps / kLongPolishes));
   return effort;
 }
 
@@ -85,7 +98,6 @@ Mask SearchGap(const std::vector<double>& sizes, SearchLimits limits, const Mask
   limits.moved_limit *= scale;
   const bool connect = limits.weights.empty() && limits.previous.workers() == 0;
 
-  // At most half of the work goes into annealing from several starts, the rest into polishing, best first.
   Random random(MixBits(seed));
   Mask next = start(random);
   int64_t holdings = 0;

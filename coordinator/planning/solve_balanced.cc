@@ -168,6 +168,32 @@ Mask SpreadOverDepth(const Mask& mask, const MaskProblem& problem) {
   return SpreadOverDepth(mask, kinds);
 }
 
+// A mask near the previous one, connected and with a gap near `fresh_gap`, which a mask made from nothing
+// has. Where the least that must move leaves no such mask, somewhat more moves: a mask is in force for long.
+// None when the repair of the previous mask fails.
+absl::optional<Mask> Adapt(const MaskProblem& problem, const AdaptProblem& adapt, double fresh_gap,
+                           std::vector<std::string>& reasons) {
+  constexpr double kMovedShares[] = {1.2, 1.5, 2, 3, 5};  // of the lower bound
+  constexpr double kGoodGap = 0.97;
+  absl::optional<Mask> best;
+  double best_gap = 0;
+  for (double share : kMovedShares) {
+    absl::optional<Mask> adapted = AdaptMask(adapt, share, problem.seed);
+    if (!adapted || ConnectedParts(*adapted).size() > 1) continue;
+    const double gap = SpectralGap(*adapted, adapt.sizes);
+    if (best && share > kMovedShares[0] && gap > best_gap + 1e-9) {
+      reasons.push_back(absl::StrFormat(
+          "moves up to %.4g x the least possible: with less, the gap is %.4f at most", share, best_gap));
+    }
+    if (!best || gap > best_gap + 1e-9) {
+      best = std::move(adapted);
+      best_gap = gap;
+    }
+    if (best_gap >= kGoodGap * fresh_gap) break;
+  }
+  return best;
+}
+
 // By number of components, for components and workers that are alike.
 absl::StatusOr<Mask> SolveEven(const MaskProblem& problem, const MaskLoads& loads,
                                std::vector<std::string>& reasons) {
@@ -179,14 +205,15 @@ absl::StatusOr<Mask> SolveEven(const MaskProblem& problem, const MaskLoads& load
     reasons.push_back("too few holdings to connect the workers, which the spec allows");
     return SpreadOverDepth(DisconnectedBalancedMask(workers, columns, holdings, problem.seed), problem);
   }
+  const Mask fresh = SpreadOverDepth(BalancedMask(workers, loads.sizes, holdings, problem.seed), problem);
   if (problem.previous.columns() > 0) {
     const AdaptProblem adapt = AdaptProblemOf(problem, loads, 0);
-    const absl::optional<Mask> adapted = AdaptMask(adapt, problem.seed);
-    if (adapted && ConnectedParts(*adapted).size() == 1) return *adapted;
+    const auto adapted = Adapt(problem, adapt, SpectralGap(fresh, loads.sizes), reasons);
+    if (adapted) return *adapted;
     reasons.push_back("made from nothing: no mask near the previous one is balanced and connected");
   }
   reasons.push_back("components and workers are alike: loads are balanced by number of components");
-  return SpreadOverDepth(BalancedMask(workers, loads.sizes, holdings, problem.seed), problem);
+  return fresh;
 }
 
 absl::StatusOr<Mask> SolveUneven(const MaskProblem& problem, const MaskLoads& loads,
@@ -196,16 +223,17 @@ absl::StatusOr<Mask> SolveUneven(const MaskProblem& problem, const MaskLoads& lo
   SearchOutcome outcome;
   const absl::optional<Mask> assigned = BalanceLoads(load_problem, problem.seed, &outcome);
   if (!assigned) return NoAssignment(problem, loads, holders, outcome);
+  const Mask mask = SpreadOverDepth(BalanceByLoad(problem, loads, *assigned, load_problem), problem);
   if (problem.previous.columns() > 0) {
+    const double fresh_gap = SpectralGap(mask, loads.sizes);
     // Rather somewhat less even than everything moved.
     for (double slack : {1.0, kSlack, kSlack * kSlack}) {
       const double worst = slack * WorstLoadAllowed(*assigned, load_problem);
-      const absl::optional<Mask> adapted = AdaptMask(AdaptProblemOf(problem, loads, worst), problem.seed);
-      if (adapted && ConnectedParts(*adapted).size() == 1) return *adapted;
+      const auto adapted = Adapt(problem, AdaptProblemOf(problem, loads, worst), fresh_gap, reasons);
+      if (adapted) return *adapted;
     }
     reasons.push_back("made from nothing: no mask near the previous one is balanced and connected");
   }
-  const Mask mask = SpreadOverDepth(BalanceByLoad(problem, loads, *assigned, load_problem), problem);
   reasons.push_back(absl::StrFormat(
       "components or workers differ: loads are balanced by %s, the largest is at %.3f of its worker's share",
       problem.equal_samples && !loads.limited ? "time" : "memory", WorstLoad(mask, load_problem)));
