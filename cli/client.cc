@@ -59,10 +59,8 @@ absl::StatusOr<v1::Job> Client::CancelJob(const std::string& name) {
   return std::move(*response.mutable_job());
 }
 
-absl::StatusOr<v1::Plan> Client::PlanJob(const v1::PlanJobRequest& request) {
-  SDP_ASSIGN_OR_RETURN(v1::PlanJobResponse response,
-                       Call<v1::PlanService::Stub>(*plans_, &v1::PlanService::Stub::PlanJob, request));
-  return std::move(*response.mutable_plan());
+absl::StatusOr<v1::PlanJobResponse> Client::PlanJob(const v1::PlanJobRequest& request) {
+  return Call<v1::PlanService::Stub>(*plans_, &v1::PlanService::Stub::PlanJob, request);
 }
 
 absl::StatusOr<v1::Worker> Client::GetWorker(const std::string& name) {

@@ -26,7 +26,7 @@ class Client {
   absl::StatusOr<v1::Job> CreateJob(const v1::CreateJobRequest& request);
   absl::StatusOr<v1::Job> GetJob(const std::string& name);
   absl::StatusOr<v1::Job> CancelJob(const std::string& name);
-  absl::StatusOr<v1::Plan> PlanJob(const v1::PlanJobRequest& request);
+  absl::StatusOr<v1::PlanJobResponse> PlanJob(const v1::PlanJobRequest& request);
   absl::StatusOr<v1::Worker> GetWorker(const std::string& name);
   // All pages, at most `limit` (0: all).
   absl::StatusOr<std::vector<v1::Job>> ListJobs(int limit);

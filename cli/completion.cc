@@ -10,6 +10,8 @@
 #include "cli/command_words.h"
 #include "cli/exit_code.h"
 #include "common/base/status_macros.h"
+#include "common/wire/enum_maps.h"
+#include "common/wire/enum_text.h"
 
 namespace sdp::cli {
 namespace {
@@ -44,10 +46,24 @@ void AddOptionNames(const CLI::App* app, std::vector<std::string>* words) {
   }
 }
 
+// The list that `prefix` begins, with each generator that it does not have yet: "full,r" -> "full,random".
+std::vector<std::string> GeneratorLists(const std::string& prefix) {
+  const size_t comma = prefix.rfind(',');
+  const std::string before = comma == std::string::npos ? "" : prefix.substr(0, comma + 1);
+  std::vector<std::string> lists;
+  for (const auto& [generator, wire] : kMaskGenerators) {
+    const std::string name = ShortEnumName(wire);
+    if (!absl::StrContains("," + before, "," + name + ",")) lists.push_back(before + name);
+  }
+  return lists;
+}
+
 // The values of an option that has a fixed list of them.
-std::vector<std::string> OptionValues(const CLI::Option& option) {
+std::vector<std::string> OptionValues(const CLI::Option& option, const std::string& prefix) {
   if (option.check_name("-o")) return {"table", "wide", "json", "yaml", "name"};
   if (option.check_name("--format")) return {"llmc", "nanogpt", "megatron"};
+  if (option.check_name("--workers")) return {"live"};
+  if (option.check_name("--compare")) return GeneratorLists(prefix);
   return {};
 }
 
@@ -107,7 +123,10 @@ std::vector<std::string> CompletionCandidates(const CLI::App& app, const std::ve
   const std::string prefix = words.empty() ? "" : words.back();
   const size_t before = words.empty() ? 0 : words.size() - 1;
   const CommandWords found = FollowWords(app, {words.begin(), words.begin() + before});
-  if (found.pending != nullptr) return StartingWith(prefix, OptionValues(*found.pending));
+  if (found.pending != nullptr) {
+    if (found.pending->get_type_name() == "JOB") *kind = "jobs";
+    return StartingWith(prefix, OptionValues(*found.pending, prefix));
+  }
   std::vector<std::string> candidates;
   if (absl::StartsWith(prefix, "-")) {
     AddOptionNames(found.command, &candidates);

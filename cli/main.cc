@@ -13,6 +13,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "cli/exit_code.h"
 #include "cli/sdpctl.h"
 
@@ -31,9 +32,16 @@ bool LocaleIsUtf8() {
   return absl::StrContains(locale, "utf-8") || absl::StrContains(locale, "utf8");
 }
 
-int TerminalColumns() {
+int TerminalColumns(int descriptor) {
   winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// The variable COLUMNS goes before the terminal, which output need not go to.
+int OutputColumns() {
+  int columns;
+  return absl::SimpleAtoi(Variable("COLUMNS"), &columns) && columns > 0 ? columns
+                                                                        : TerminalColumns(STDOUT_FILENO);
 }
 
 // Turns SIGINT and SIGTERM into an interrupt; a second one ends the process at once. The thread lives as long
@@ -63,9 +71,10 @@ int main(int argc, char** argv) {
   sdp::cli::Environment environment{std::cin, std::cout, std::cerr, interrupt};
   environment.err_is_terminal = isatty(STDERR_FILENO) != 0;
   environment.out_is_utf8 = LocaleIsUtf8();
+  environment.out_columns = OutputColumns();
   environment.color =
       environment.err_is_terminal && Variable("NO_COLOR").empty() && Variable("TERM") != "dumb";
-  environment.terminal_columns = TerminalColumns();
+  environment.terminal_columns = TerminalColumns(STDERR_FILENO);
   environment.time_zone = absl::LocalTimeZone();
   const int code = sdp::cli::RunSdpctl({argv + 1, argv + argc}, environment);
   std::cout.flush();

@@ -133,41 +133,6 @@ TEST_F(Sdpctl, Version) {
   EXPECT_THAT(Run({"version", "-o", "yaml"}).out, StartsWith("version: 0."));
 }
 
-TEST_F(Sdpctl, PlanSendsTheSpecAndDrawsTheMask) {
-  v1::PlanJobRequest asked;
-  coordinator_.plan_job = [&](const v1::PlanJobRequest& request, v1::PlanJobResponse* response) {
-    asked = request;
-    response->mutable_plan()->add_members()->set_worker("worker-0");
-    response->mutable_plan()->add_mask("1101");
-    return absl::OkStatus();
-  };
-  const Result result =
-      Run({"plan", "-f", SpecFile(), "--workers", "3", "--set", "masking.active_ratio=0.5"});
-  EXPECT_EQ(result.code, kExitOk) << result.err;
-  EXPECT_EQ(asked.workers(), 3);
-  EXPECT_EQ(asked.spec().masking().active_ratio(), 0.5);
-  EXPECT_THAT(result.out, HasSubstr("worker-0  # # . #\n"));
-  EXPECT_EQ(result.err, "");
-  EXPECT_THAT(Run({"plan", "-f", SpecFile(), "-o", "json"}).out, HasSubstr("\"mask\": ["));
-}
-
-TEST_F(Sdpctl, PlanSaysWhenTheLastRoundIsShorter) {
-  coordinator_.plan_job = [](const v1::PlanJobRequest&, v1::PlanJobResponse*) { return absl::OkStatus(); };
-  const Result result =
-      Run({"plan", "-f", SpecFile(), "--set", "averaging={mode: parameters, every_steps: 7}"});
-  EXPECT_THAT(result.err,
-              HasSubstr("300 steps are no multiple of averaging.every_steps (7); the last round has 6."));
-}
-
-TEST_F(Sdpctl, PlanThatIsNotPossible) {
-  coordinator_.plan_job = [](const v1::PlanJobRequest&, v1::PlanJobResponse*) {
-    return absl::FailedPreconditionError("no mask covers the model");
-  };
-  const Result result = Run({"plan", "-f", SpecFile()});
-  EXPECT_EQ(result.code, kExitFailed);
-  EXPECT_EQ(result.err, "sdpctl: no mask covers the model\n");
-}
-
 TEST_F(Sdpctl, Workers) {
   coordinator_.list_workers = [](const v1::ListWorkersRequest& request, v1::ListWorkersResponse* response) {
     response->add_workers()->set_name(request.page_token().empty() ? "workers/a" : "workers/b");
@@ -222,6 +187,13 @@ TEST_F(Sdpctl, CompletesCommandsOptionsValuesAndNames) {
   EXPECT_EQ(complete({"job", "submit", "--coord"}), "--coordinator\n");
   EXPECT_EQ(complete({"job", "submit", "-f", ""}), "");
   EXPECT_EQ(complete({"completion", "b"}), "bash\n");
+  EXPECT_EQ(complete({"plan", "--re"}), "--redraw-every\n");
+  EXPECT_EQ(complete({"plan", "--workers", ""}), "live\n");
+  EXPECT_EQ(complete({"plan", "--compare", "f"}), "full\n");
+  EXPECT_EQ(complete({"plan", "--compare", "full,balanced,"}),
+            "full,balanced,explicit\nfull,balanced,random\nfull,balanced,cyclic\n");
+  EXPECT_EQ(complete({"--coordinator", coordinator_.address(), "plan", "--measured", ""}),
+            "jobs/a\njobs/b\n");
   EXPECT_EQ(complete({"--coordinator", coordinator_.address(), "job", "get", "jobs/"}), "jobs/a\njobs/b\n");
 }
 

@@ -20,6 +20,7 @@ struct Environment {
   Interrupt& interrupt;
   bool err_is_terminal = false;
   bool out_is_utf8 = false;
+  int out_columns = 80;
   bool color = false;         // of err
   int terminal_columns = 80;  // of err
   absl::TimeZone time_zone = absl::UTCTimeZone();

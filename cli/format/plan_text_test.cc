@@ -39,6 +39,8 @@ v1::Plan SmallPlan() {
   summary->set_memory_imbalance(1.125);
   summary->set_compute_imbalance(1.25);
   summary->set_parameters(4000);
+  summary->set_component_holder_sets(3);
+  summary->set_data_parallel_bytes_per_step(16000);
   for (int i = 0; i < 2; ++i) {
     v1::WorkerCost* cost = summary->add_workers();
     cost->set_parameters(3000);
@@ -57,8 +59,14 @@ v1::Plan SmallPlan() {
   return plan;
 }
 
+PlanTextOptions Wide() {
+  PlanTextOptions options;
+  options.wide = true;
+  return options;
+}
+
 TEST(PlanText, ShowsWorkersSummaryAndMask) {
-  EXPECT_EQ(PlanText(SmallPlan(), /*wide=*/false, /*utf8=*/false),
+  EXPECT_EQ(PlanText(SmallPlan(), {}),
             "RANK  WORKER    SEQUENCES  BLOCKS  PARAMETERS  OF MODEL  MEMORY   FLOP/STEP  SENT/STEP\n"
             "0     worker-0  0-7        2/3     3.00k       75%       100 KiB  2.50G      7.81 KiB\n"
             "1     worker-1  8-15       2/3     3.00k       75%       100 KiB  2.50G      7.81 KiB\n"
@@ -69,8 +77,9 @@ TEST(PlanText, ShowsWorkersSummaryAndMask) {
             "Masking error:   0.25 (0: data parallelism, 1: nothing in common)\n"
             "Coverage:        every block has at least 1 holder; its loss would lose the block\n"
             "Bytes per step:  7.81 KiB sent per worker (mean), 50% of data parallelism's 15.6 KiB\n"
-            "Imbalance:       parameters 1, memory 1.125, operations 1.25 (most on a worker / mean)\n"
-            "Holder sets:     2 distinct, 2 buckets\n"
+            "Imbalance:       parameters 1, memory 1.125, computing time 1.25 (most on a worker / mean)\n"
+            "Holder sets:     3 of blocks, 2 with the shared components', in 2 buckets\n"
+            "Communicators:   up to 1 on a worker\n"
             "\n"
             "Mask (rows: workers, columns: blocks)\n"
             "          0 1 2\n"
@@ -80,7 +89,7 @@ TEST(PlanText, ShowsWorkersSummaryAndMask) {
 
 TEST(PlanText, WideSaysWhatMemoryIsFor) {
   EXPECT_THAT(
-      PlanText(SmallPlan(), /*wide=*/true, /*utf8=*/false),
+      PlanText(SmallPlan(), Wide()),
       HasSubstr("RANK  MEMORY   PARAMETERS  GRADIENTS  MOMENTS   ACTIVATIONS  LOGITS    WORKSPACE  BUFFERS   "
                 "COMMUNICATORS\n"
                 "0     100 KiB  11.7 KiB    11.7 KiB   23.4 KiB  40.0 KiB     8.00 KiB  4.00 KiB   1.00 KiB  "
@@ -88,25 +97,9 @@ TEST(PlanText, WideSaysWhatMemoryIsFor) {
 }
 
 TEST(PlanText, WideListsHolderSets) {
-  EXPECT_THAT(PlanText(SmallPlan(), /*wide=*/true, /*utf8=*/false),
-              HasSubstr("HOLDER SET  RANKS  BUCKETS  SIZE\n"
-                        "0           0,1    1        7.81 KiB\n"
-                        "1           0      1        3.91 KiB\n"));
-}
-
-TEST(PlanText, DrawsInUtf8WhenTheTerminalCan) {
-  EXPECT_THAT(PlanText(SmallPlan(), false, /*utf8=*/true), HasSubstr("worker-1  \u00b7 \u25a0 \u25a0\n"));
-}
-
-TEST(PlanText, ManyBlocksAreDrawnCloseTogetherWithTheirNumbersDownwards) {
-  v1::Plan plan = SmallPlan();
-  const std::string row = std::string(50, '1') + std::string(50, '0');
-  plan.set_mask(0, row);
-  plan.set_mask(1, row);
-  const std::string text = PlanText(plan, false, false);
-  EXPECT_THAT(text, HasSubstr("worker-0  " + std::string(50, '#') + std::string(50, '.') + "\n"));
-  EXPECT_THAT(text, HasSubstr("01234567890123456789"));
-  EXPECT_THAT(text, HasSubstr("\n          " + std::string(10, ' ') + "11111111112222222222"));
+  EXPECT_THAT(PlanText(SmallPlan(), Wide()), HasSubstr("HOLDER SET  RANKS  BUCKETS  SIZE\n"
+                                                       "0           0,1    1        7.81 KiB\n"
+                                                       "1           0      1        3.91 KiB\n"));
 }
 
 TEST(PlanText, OneWorkerSendsNothing) {
@@ -114,17 +107,87 @@ TEST(PlanText, OneWorkerSendsNothing) {
   plan.mutable_members()->RemoveLast();
   plan.mutable_mask()->RemoveLast();
   plan.mutable_summary()->mutable_workers()->RemoveLast();
-  const std::string text = PlanText(plan, false, false);
+  plan.mutable_summary()->clear_data_parallel_bytes_per_step();
+  const std::string text = PlanText(plan, {});
   EXPECT_THAT(text, HasSubstr("Bytes per step:  none"));
   EXPECT_THAT(text, Not(HasSubstr("would lose")));
 }
 
-TEST(PlanText, AnEmptyPlanIsNoReasonToCrash) {
-  EXPECT_THAT(PlanText(v1::Plan(), true, true), HasSubstr("RANK"));
+TEST(PlanText, AnEmptyPlanIsNoReasonToCrash) { EXPECT_THAT(PlanText(v1::Plan(), Wide()), HasSubstr("RANK")); }
+
+// Unequal workers with budgets, on devices of known speed.
+v1::Plan DetailedPlan() {
+  v1::Plan plan = SmallPlan();
+  v1::PlanSummary* summary = plan.mutable_summary();
+  for (int rank = 0; rank < 2; ++rank) {
+    v1::WorkerCost* cost = summary->mutable_workers(rank);
+    cost->set_relative_speed(2 - rank);
+    cost->set_compute_seconds(0.1 * (rank + 1));
+    cost->set_averaging_seconds(0.05);
+    cost->set_communicator_bytes(256 << 20);
+  }
+  summary->mutable_workers(0)->set_memory_budget_bytes(128 << 10);
+  summary->set_step_seconds_shortest(0.2);
+  summary->set_step_seconds_longest(0.25);
+  summary->add_reasons("loads follow the budgets");
+  summary->add_reasons("the larger worker\nholds more");
+  return plan;
 }
 
-TEST(DataParallelBytesPerStep, IsTheRingMinimum) {
-  EXPECT_EQ(DataParallelBytesPerStep(SmallPlan()), 2 * 0.5 * 4000 * 4);
+TEST(PlanText, ShowsBudgetsSpeedsTimesAndReasonsWhenThereAre) {
+  PlanTextOptions options;
+  options.assumed = "25.0G FLOP/s";
+  EXPECT_EQ(
+      PlanText(DetailedPlan(), options),
+      "RANK  WORKER    SEQUENCES  BLOCKS  PARAMETERS  OF MODEL  MEMORY   BUDGET   USED  SPEED  FLOP/STEP  "
+      "COMPUTING  SENT/STEP  AVERAGING\n"
+      "0     worker-0  0-7        2/3     3.00k       75%       100 KiB  128 KiB  78%   2      2.50G      "
+      "100 ms     7.81 KiB   50 ms\n"
+      "1     worker-1  8-15       2/3     3.00k       75%       100 KiB  -        -     1      2.50G      "
+      "200 ms     7.81 KiB   50 ms\n"
+      "\n"
+      "Model:           4.00k parameters\n"
+      "Active ratio:    0.6667 of the blocks on a worker (mean)\n"
+      "Spectral gap:    0.5, bound 0.625, gap / bound 0.8; with shared components 0.75\n"
+      "Masking error:   0.25 (0: data parallelism, 1: nothing in common)\n"
+      "Coverage:        every block has at least 1 holder; its loss would lose the block\n"
+      "Bytes per step:  7.81 KiB sent per worker (mean), 50% of data parallelism's 15.6 KiB\n"
+      "Imbalance:       parameters 1, memory 1.125, computing time 1.25 (most on a worker / mean)\n"
+      "Step time:       200 ms to 250 ms (averaging hidden behind the backward pass, or not at all)\n"
+      "Assumed:         25.0G FLOP/s\n"
+      "Holder sets:     3 of blocks, 2 with the shared components', in 2 buckets\n"
+      "Communicators:   up to 1 on a worker, with 256 MiB of device memory beside the tensors\n"
+      "\n"
+      "Why this mask:\n"
+      "  - loads follow the budgets\n"
+      "  - the larger worker holds more\n"
+      "\n"
+      "Mask (rows: workers, columns: blocks)\n"
+      "          0 1 2\n"
+      "worker-0  # # .\n"
+      "worker-1  . # #\n");
+}
+
+TEST(PlanText, WideHasTheDeviceMemoryOfCommunicators) {
+  const std::string text = PlanText(DetailedPlan(), Wide());
+  EXPECT_THAT(text, HasSubstr("COMMUNICATORS  THEIR MEMORY\n"));
+  EXPECT_THAT(text, HasSubstr("1              256 MiB\n"));
+}
+
+TEST(PlanText, EqualSpeedsAreNotWorthAColumn) {
+  v1::Plan plan = SmallPlan();
+  for (v1::WorkerCost& cost : *plan.mutable_summary()->mutable_workers()) cost.set_relative_speed(2);
+  EXPECT_THAT(PlanText(plan, {}), Not(HasSubstr("SPEED")));
+}
+
+TEST(StepTimeText, IsARangeUnlessItIsNone) {
+  v1::PlanSummary summary;
+  EXPECT_EQ(StepTimeText(summary), "");
+  summary.set_step_seconds_shortest(1.2);
+  summary.set_step_seconds_longest(1.2);
+  EXPECT_EQ(StepTimeText(summary), "1.20 s");
+  summary.set_step_seconds_longest(1.5);
+  EXPECT_EQ(StepTimeText(summary), "1.20 s to 1.50 s");
 }
 
 }  // namespace

@@ -15,6 +15,14 @@ std::string ShortDuration(absl::Duration duration) {
   return absl::StrFormat("%dd%02dh", seconds / 86400, seconds / 3600 % 24);
 }
 
+std::string FormatSeconds(double seconds) {
+  if (!(seconds >= 0) || !std::isfinite(seconds)) return "-";
+  if (seconds >= 59.95) return ShortDuration(absl::Seconds(std::round(seconds)));
+  if (seconds >= 0.9995) return absl::StrFormat("%.*f s", seconds < 9.995 ? 2 : 1, seconds);
+  if (seconds >= 0.9995e-3) return absl::StrFormat("%.3g ms", seconds * 1e3);
+  return absl::StrFormat("%.3g us", seconds * 1e6);
+}
+
 std::string FormatPercent(double ratio) {
   if (!std::isfinite(ratio)) return "-";
   const double percent = ratio * 100;

@@ -1,5 +1,7 @@
 #include "cli/format/units.h"
 
+#include <cmath>
+
 #include "cli/format/table.h"
 #include "gtest/gtest.h"
 
@@ -38,6 +40,20 @@ TEST(TextFields, AlignsValues) {
   fields.Add("Longer", "2");
   fields.Add("Empty", "");
   EXPECT_EQ(fields.ToString(), "A:       1\nLonger:  2\nEmpty:\n");
+}
+
+TEST(FormatSeconds, TakesTheUnitThatFits) {
+  EXPECT_EQ(FormatSeconds(0), "0 us");
+  EXPECT_EQ(FormatSeconds(0.000812), "812 us");
+  EXPECT_EQ(FormatSeconds(0.00099961), "1 ms");
+  EXPECT_EQ(FormatSeconds(0.0451), "45.1 ms");
+  EXPECT_EQ(FormatSeconds(0.9994), "999 ms");
+  EXPECT_EQ(FormatSeconds(0.9996), "1.00 s");
+  EXPECT_EQ(FormatSeconds(12.34), "12.3 s");
+  EXPECT_EQ(FormatSeconds(59.96), "1m00s");
+  EXPECT_EQ(FormatSeconds(185), "3m05s");
+  EXPECT_EQ(FormatSeconds(-1), "-");
+  EXPECT_EQ(FormatSeconds(INFINITY), "-");
 }
 
 }  // namespace
