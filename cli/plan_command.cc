@@ -118,9 +118,9 @@ absl::StatusOr<std::string> AssumeRates(const PlanOptions& options, Client& clie
     assumed.push_back(
         absl::StrCat(FormatCount(kBitsPerByte * device.link_bytes_per_second()), "bit/s links"));
   }
-  if (assumed.size() == 1) {
-    assumed.push_back(device.flops_per_second() > 0 ? "averaging takes no time" : "computing takes no time");
-  }
+  const bool averaging_known = device.link_bytes_per_second() > 0 || !options.measured.empty();
+  if (device.flops_per_second() > 0 && !averaging_known) assumed.push_back("averaging takes no time");
+  if (device.flops_per_second() == 0 && averaging_known) assumed.push_back("computing takes no time");
   if (device.nccl()) assumed.push_back("NCCL's communicators");
   return absl::StrJoin(assumed, ", ");
 }
@@ -228,7 +228,8 @@ void AddDeviceOptions(CLI::App& plan, PlanOptions* options) {
         return absl::OkStatus();
       });
   plan.add_option("--measured", options->measured,
-                  "Predict times, at the speed that this job has reached: jobs/NAME, or NAME alone")
+                  "Predict times, at the speed that this job has reached, averaging included: jobs/NAME, or "
+                  "NAME alone")
       ->type_name("JOB")
       ->excludes(flops);
   AddParsed(plan, "--link-bandwidth", "RATE",
@@ -240,7 +241,7 @@ void AddDeviceOptions(CLI::App& plan, PlanOptions* options) {
             });
   plan.add_flag_callback(
       "--nccl", [request] { request->mutable_device()->set_nccl(true); },
-      "Count the device memory of NCCL's communicators (assumed: 256 MiB each)");
+      "Count the device memory of NCCL's communicators too, at an assumed size of each");
 }
 
 constexpr char kFooter[] =

@@ -135,7 +135,7 @@ TEST_F(PlanCommand, MeasuredTakesTheSpeedOfAJob) {
     const Result result = RunPlan({"--measured", name});
     EXPECT_EQ(Question(), "device { flops_per_second: 4000000000 }");
     EXPECT_THAT(result.out, HasSubstr("4.00G FLOP/s on a worker of speed 1 (measured in jobs/book, averaging "
-                                      "included: 500 ms per step)"));
+                                      "included: 500 ms per step)\n"));
   }
   const Result result = RunPlan({"--measured", "new"});
   EXPECT_EQ(result.code, kExitFailed);

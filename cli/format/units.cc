@@ -2,9 +2,17 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace sdp::cli {
+namespace {
+
+std::string ThreeDigits(double value) {
+  return absl::StrFormat("%.*f", value == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value);
+}
+
+}  // namespace
 
 std::string ShortDuration(absl::Duration duration) {
   if (duration < absl::ZeroDuration() || duration == absl::InfiniteDuration()) return "-";
@@ -18,9 +26,9 @@ std::string ShortDuration(absl::Duration duration) {
 std::string FormatSeconds(double seconds) {
   if (!(seconds >= 0) || !std::isfinite(seconds)) return "-";
   if (seconds >= 59.95) return ShortDuration(absl::Seconds(std::round(seconds)));
-  if (seconds >= 0.9995) return absl::StrFormat("%.*f s", seconds < 9.995 ? 2 : 1, seconds);
-  if (seconds >= 0.9995e-3) return absl::StrFormat("%.3g ms", seconds * 1e3);
-  return absl::StrFormat("%.3g us", seconds * 1e6);
+  if (seconds >= 0.9995) return absl::StrCat(ThreeDigits(seconds), " s");
+  if (seconds >= 0.9995e-3) return absl::StrCat(ThreeDigits(seconds * 1e3), " ms");
+  return absl::StrCat(ThreeDigits(seconds * 1e6), " us");
 }
 
 std::string FormatPercent(double ratio) {

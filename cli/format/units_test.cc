@@ -45,7 +45,7 @@ TEST(TextFields, AlignsValues) {
 TEST(FormatSeconds, TakesTheUnitThatFits) {
   EXPECT_EQ(FormatSeconds(0), "0 us");
   EXPECT_EQ(FormatSeconds(0.000812), "812 us");
-  EXPECT_EQ(FormatSeconds(0.00099961), "1 ms");
+  EXPECT_EQ(FormatSeconds(0.00099961), "1.00 ms");
   EXPECT_EQ(FormatSeconds(0.0451), "45.1 ms");
   EXPECT_EQ(FormatSeconds(0.9994), "999 ms");
   EXPECT_EQ(FormatSeconds(0.9996), "1.00 s");
