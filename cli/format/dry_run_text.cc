@@ -149,9 +149,12 @@ std::string ChangeText(const v1::PlanJobResponse& response, const Terminal* term
   const v1::MaskChange& change = response.change();
   TextFields fields;
   const double least = change.moved_bytes_lower_bound();
-  const std::string beside = least > 0 ? absl::StrCat(", ", FormatNumber(change.moved_bytes() / least),
-                                                      " times the least possible (", FormatBytes(least), ")")
-                                       : "; nothing has to move";
+  const std::string times = FormatNumber(change.moved_bytes() / least);
+  std::string beside = "; nothing has to move";
+  if (least > 0) {
+    beside = times == "1" ? ", the least possible"
+                          : absl::StrCat(", ", times, " times the least possible (", FormatBytes(least), ")");
+  }
   fields.Add("Moves", absl::StrCat(FormatBytes(change.moved_bytes()), " of parameters and moments", beside));
   fields.Add("Spectral gap",
              absl::StrCat(FormatNumber(response.plan().summary().spectral_gap()), " before, ",

@@ -180,6 +180,14 @@ TEST(ChangeText, ShowsMovesBesideTheLeastAndTheGaps) {
                         "w2  # #\n"));
 }
 
+TEST(ChangeText, TheLeastItself) {
+  v1::PlanJobResponse response;
+  response.mutable_change()->set_moved_bytes(5.0 * kMiB);
+  response.mutable_change()->set_moved_bytes_lower_bound(5.0 * kMiB);
+  EXPECT_THAT(ChangeText(response, nullptr),
+              HasSubstr("5.00 MiB of parameters and moments, the least possible\n"));
+}
+
 TEST(ChangeText, NothingToMove) {
   const std::string text = ChangeText(v1::PlanJobResponse(), nullptr);
   EXPECT_THAT(text, HasSubstr("Moves:         0 B of parameters and moments; nothing has to move\n"));
