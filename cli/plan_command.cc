@@ -159,6 +159,7 @@ void PrintAnswer(const v1::PlanJobRequest& request, const v1::PlanJobResponse& r
   }
   const bool more = request.fit_memory_bytes() > 0 || request.compare_size() > 0 ||
                     request.redraw_every_steps() > 0 || request.change_to_workers() > 0;
+  if (!assumed.empty()) session.err() << "Assumed: " << assumed << '\n';
   session.out() << (more ? StructuredText(response, format) : StructuredText(response.plan(), format));
 }
 
@@ -245,16 +246,13 @@ void AddDeviceOptions(CLI::App& plan, PlanOptions* options) {
 }
 
 constexpr char kFooter[] =
-    "Prints what each worker would hold, compute and send, how good the mask is, and the mask itself. "
-    "Nothing\n"
-    "is started. The spectral gap says how fast knowledge spreads among the workers: 1 is data parallelism, "
-    "0\n"
-    "means that some workers never share anything. The masking error is 0 for data parallelism and 1 for\n"
-    "workers without a common block. docs/method.md has the formulas.\n\n"
-    "-o json and -o yaml print the plan alone; with --fit, --compare, --redraw-every or --change-to the "
-    "whole\n"
-    "answer, which has the plan in its field `plan`. Large plans with --fit or --compare may need --timeout "
-    "1m.\n\n"
+    "Prints what each worker would hold, compute and send, how good the mask is, and the mask itself.\n"
+    "Nothing is started. The spectral gap says how fast knowledge spreads among the workers: 1 is data\n"
+    "parallelism, 0 means that some workers never share anything. The masking error is 0 for data\n"
+    "parallelism and 1 for workers without a common block. docs/method.md has the formulas.\n\n"
+    "-o json and -o yaml print the plan alone; with --fit, --compare, --redraw-every or --change-to\n"
+    "the whole answer, which has the plan in its field `plan`. Large plans with --fit or --compare may\n"
+    "need --timeout 1m.\n\n"
     "Examples:\n"
     "  sdpctl plan -f llama.yaml                                  # for the spec's workers.max\n"
     "  sdpctl plan -f llama.yaml --set masking.active_ratio=0.5 --workers 8 -o wide\n"
