@@ -1,6 +1,6 @@
-// What it costs when one worker joins or leaves: bytes moved beside the lower bound, and the spectral gap beside
-// that of a mask made from nothing. Equal components and workers; the number of holders is kept (k) or follows
-// the active ratio (C). The worst of several leavers and seeds.
+// What it costs when one worker joins or leaves: bytes moved beside the lower bound, and the spectral gap
+// beside that of a mask made from nothing. Equal components and workers; the number of holders is kept (k) or
+// follows the active ratio (C). The worst of several leavers and seeds.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -17,9 +17,9 @@ struct Shape {
   int holders;
 };
 
-constexpr Shape kShapes[] = {{8, 12, 3},   {8, 12, 4},   {8, 16, 6},   {8, 32, 4},    {64, 32, 8},
-                             {64, 64, 8},  {64, 64, 32}, {64, 96, 16}, {512, 128, 8}, {512, 256, 16},
-                             {512, 256, 64}};
+constexpr Shape kShapes[] = {{8, 12, 3},    {8, 12, 4},     {8, 16, 6},    {8, 32, 4},
+                             {64, 32, 8},   {64, 64, 8},    {64, 64, 32},  {64, 96, 16},
+                             {512, 128, 8}, {512, 256, 16}, {512, 256, 64}};
 
 struct Worst {
   double moved = 0;  // bytes / lower bound
@@ -75,7 +75,8 @@ void PrintRow(const Shape& shape, bool by_ratio) {
 }  // namespace sdp
 
 int main() {
-  std::printf("One worker joins or leaves: bytes moved / lower bound, gap / gap of a fresh mask (worst seen)\n");
+  std::printf(
+      "One worker joins or leaves: bytes moved / lower bound, gap / gap of a fresh mask (worst seen)\n");
   std::printf("%7s %10s %7s %5s | %10s %10s | %10s %10s\n", "workers", "components", "holders", "keeps",
               "join moved", "join gap", "leave mvd", "leave gap");
   for (const sdp::Shape& shape : sdp::kShapes) {

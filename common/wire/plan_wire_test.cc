@@ -45,28 +45,29 @@ Plan SmallPlan() {
 
 TEST(PlanToProto, EveryFieldGoesWhereItBelongs) {
   const v1::Plan proto = PlanToProto(SmallPlan());
-  EXPECT_EQ(proto.ShortDebugString(),
-            "epoch: 3 "
-            "members { worker: \"a\" incarnation: 11 data_plane_address: \"host-a\" sequences: 5 } "
-            "members { worker: \"b\" incarnation: 12 data_plane_address: \"host-b\" first_sequence: 5 "
-            "sequences: 3 } "
-            "mask: \"110\" mask: \"011\" "
-            "holder_sets { ranks: 0 ranks: 1 } holder_sets { ranks: 0 } holder_sets { ranks: 1 } "
-            "buckets { slices: 0 slices: 2 elements: 20 norm_rank: 1 } "
-            "buckets { holder_set: 1 slices: 1 elements: 10 } "
-            "buckets { holder_set: 2 slices: 3 elements: 10 norm_rank: 1 } "
-            "first_step: 40 digest: \"0123456789abcdef\" "
-            "summary { active_ratio: 0.75 spectral_gap: 0.25 spectral_gap_bound: 0.5 "
-            "spectral_gap_with_shared: 0.375 masking_error: 0.125 coverage_minimum: 1 imbalance: 1.0625 "
-            "parameters: 40 workers { parameters: 30 bytes_per_step: 80 flops_per_step: 1000000000 "
-            "peak_memory_bytes: 28 memory { parameters: 1 gradients: 2 moments: 3 activations: 4 "
-            "logits_and_loss: 5 workspace: 6 buffers: 7 } communicators: 2 memory_budget_bytes: 64 relative_speed: "
-            "2 compute_seconds: 0.125 averaging_seconds: 0.0625 communicator_bytes: 99 } "
-            "workers { parameters: 30 bytes_per_step: 90 flops_per_step: 2000000000 "
-            "peak_memory_bytes: 8 memory { parameters: 8 } communicators: 1 relative_speed: 1 } "
-            "memory_imbalance: 1.25 compute_imbalance: 1.5 component_holder_sets: 3 "
-            "data_parallel_bytes_per_step: 70 step_seconds_shortest: 0.25 step_seconds_longest: 0.5 "
-            "reasons: \"why\" }");
+  EXPECT_EQ(
+      proto.ShortDebugString(),
+      "epoch: 3 "
+      "members { worker: \"a\" incarnation: 11 data_plane_address: \"host-a\" sequences: 5 } "
+      "members { worker: \"b\" incarnation: 12 data_plane_address: \"host-b\" first_sequence: 5 "
+      "sequences: 3 } "
+      "mask: \"110\" mask: \"011\" "
+      "holder_sets { ranks: 0 ranks: 1 } holder_sets { ranks: 0 } holder_sets { ranks: 1 } "
+      "buckets { slices: 0 slices: 2 elements: 20 norm_rank: 1 } "
+      "buckets { holder_set: 1 slices: 1 elements: 10 } "
+      "buckets { holder_set: 2 slices: 3 elements: 10 norm_rank: 1 } "
+      "first_step: 40 digest: \"0123456789abcdef\" "
+      "summary { active_ratio: 0.75 spectral_gap: 0.25 spectral_gap_bound: 0.5 "
+      "spectral_gap_with_shared: 0.375 masking_error: 0.125 coverage_minimum: 1 imbalance: 1.0625 "
+      "parameters: 40 workers { parameters: 30 bytes_per_step: 80 flops_per_step: 1000000000 "
+      "peak_memory_bytes: 28 memory { parameters: 1 gradients: 2 moments: 3 activations: 4 "
+      "logits_and_loss: 5 workspace: 6 buffers: 7 } communicators: 2 memory_budget_bytes: 64 relative_speed: "
+      "2 compute_seconds: 0.125 averaging_seconds: 0.0625 communicator_bytes: 99 } "
+      "workers { parameters: 30 bytes_per_step: 90 flops_per_step: 2000000000 "
+      "peak_memory_bytes: 8 memory { parameters: 8 } communicators: 1 relative_speed: 1 } "
+      "memory_imbalance: 1.25 compute_imbalance: 1.5 component_holder_sets: 3 "
+      "data_parallel_bytes_per_step: 70 step_seconds_shortest: 0.25 step_seconds_longest: 0.5 "
+      "reasons: \"why\" }");
 }
 
 struct Malformation {

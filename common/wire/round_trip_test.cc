@@ -112,17 +112,21 @@ Plan AnyPlan() {
   plan.first_step = *inRange<int64_t>(0, 1000);
   plan.mask = Mask(workers, *inRange(1, 10));
   for (int rank = 0; rank < workers; ++rank) {
-    plan.members.push_back({WorkerName("worker-" + std::to_string(rank)), Incarnation(*arbitrary<uint64_t>()),
-                            "10.0.0.1", *inRange(0, 100), *inRange(0, 100), {}});
+    plan.members.push_back({WorkerName("worker-" + std::to_string(rank)),
+                            Incarnation(*arbitrary<uint64_t>()),
+                            "10.0.0.1",
+                            *inRange(0, 100),
+                            *inRange(0, 100),
+                            {}});
     for (int column = 0; column < plan.mask.columns(); ++column)
       plan.mask.set(rank, column, *arbitrary<bool>());
     WorkerCost& cost = plan.summary.workers.emplace_back();
-    for (int64_t* count : {&cost.parameters, &cost.bytes_per_step, &cost.memory_budget_bytes,
-                           &cost.communicator_bytes}) {
+    for (int64_t* count :
+         {&cost.parameters, &cost.bytes_per_step, &cost.memory_budget_bytes, &cost.communicator_bytes}) {
       *count = *inRange<int64_t>(0, 1'000'000'000'000);
     }
-    for (double* value : {&cost.flops_per_step, &cost.relative_speed, &cost.compute_seconds,
-                          &cost.averaging_seconds}) {
+    for (double* value :
+         {&cost.flops_per_step, &cost.relative_speed, &cost.compute_seconds, &cost.averaging_seconds}) {
       *value = *inRange(0, 1000) / 7.0;
     }
     WorkerMemory& m = cost.memory;
