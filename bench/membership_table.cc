@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "coordinator/planning/mask_graph.h"
-#include "coordinator/planning/mask_problem.h"
+#include "coordinator/planning/masks/mask_problem.h"
+#include "coordinator/planning/spectrum/mask_graph.h"
 
 namespace sdp {
 namespace {

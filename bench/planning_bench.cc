@@ -4,8 +4,8 @@
 
 #include "benchmark/benchmark.h"
 #include "common/base/random.h"
-#include "coordinator/planning/mask_graph.h"
-#include "coordinator/planning/mask_problem.h"
+#include "coordinator/planning/masks/mask_problem.h"
+#include "coordinator/planning/spectrum/mask_graph.h"
 
 namespace sdp {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "coordinator/planning/adapt_mask.h"
 #include "coordinator/planning/fit_ratio.h"
 #include "coordinator/planning/job_problem.h"
 #include "coordinator/planning/make_plan.h"
+#include "coordinator/planning/masks/adapt_mask.h"
+#include "coordinator/planning/masks/solve_balanced.h"
 #include "coordinator/planning/plan_costs.h"
-#include "coordinator/planning/solve_balanced.h"
 
 namespace sdp {
 namespace {

@@ -10,7 +10,7 @@
 #include "common/model/job_spec.h"
 #include "common/model/plan.h"
 #include "coordinator/planning/fit_ratio.h"
-#include "coordinator/planning/mask_schedule.h"
+#include "coordinator/planning/masks/mask_schedule.h"
 #include "coordinator/planning/step_time.h"
 
 namespace sdp {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "coordinator/planning/choose_mask.h"
+#include "coordinator/planning/masks/choose_mask.h"
 #include "coordinator/planning/memory_model.h"
 #include "coordinator/planning/plan_costs.h"
 

@@ -7,7 +7,7 @@
 #include "common/model/job_spec.h"
 #include "common/model/parameter_table.h"
 #include "common/model/plan.h"
-#include "coordinator/planning/mask_problem.h"
+#include "coordinator/planning/masks/mask_problem.h"
 
 namespace sdp {
 

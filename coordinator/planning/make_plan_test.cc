@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/planning/balanced_mask.h"
 #include "coordinator/planning/bucketing.h"
-#include "coordinator/planning/mask_graph.h"
+#include "coordinator/planning/masks/balanced_mask.h"
+#include "coordinator/planning/spectrum/mask_graph.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "coordinator/planning/mask_graph.h"
 #include "coordinator/planning/memory_model.h"
+#include "coordinator/planning/spectrum/mask_graph.h"
 
 namespace sdp {
 namespace {
