@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "common/model/micro_batches.h"
+
 namespace sdp {
 namespace {
 
@@ -159,11 +161,6 @@ class LlamaPass {
   const AttentionScratch scratch_;
 };
 
-// Sequences that a worker with `share` of them runs at once.
-int MicroRows(const JobSpec& spec, int share) {
-  return spec.batch.micro_sequences > 0 ? std::min(spec.batch.micro_sequences, share) : share;
-}
-
 // Elements of the buffers that an evaluation receives components into: they take turns at two, each made when
 // the first component that not everyone holds comes to it.
 int64_t ReceivedElements(const ParameterTable& table, const Plan& plan) {
@@ -179,41 +176,17 @@ int64_t ReceivedElements(const ParameterTable& table, const Plan& plan) {
   return largest * (static_cast<int>(used[0]) + static_cast<int>(used[1]));
 }
 
-// The rows of an evaluation follow from the plan as the worker's EvaluationOptions say
-// (worker/training/subnetwork_trainer.cc): as many at once as the smallest micro-batch, and kept between
-// components as many as the smallest share bounds by its activations and its computing. The number of
-// validation sequences is not known here; the spec may bound it.
+// The number of validation sequences is not known here; the spec may bound it.
 MemoryInputs EvaluationInputs(const JobSpec& spec, const ParameterTable& table, const Plan& plan) {
   if (spec.data.validation_shards.empty()) return {};
-  const double hidden_bytes = static_cast<double>(kFloatBytes) * spec.model.hidden;  // of one token
-  double largest_flops = 0;  // of one component's forward pass
-  for (const Component& component : table.components) {
-    largest_flops = std::max(largest_flops, component.flops_per_token / 3);
-  }
-  int batch = spec.batch.global_sequences;
-  double rows = std::numeric_limits<double>::infinity();
-  for (Rank rank = 0; rank < plan.world_size(); ++rank) {
-    const int share = plan.members[rank].sequences;
-    if (share == 0) continue;
-    const int micro = MicroRows(spec, share);
-    double activation_bytes = 0;
-    double flops = 0;
-    for (const Component& component : table.components) {
-      if (!plan.Holds(rank, component)) continue;
-      activation_bytes += component.activation_bytes_per_token;
-      flops += component.flops_per_token;
-    }
-    batch = std::min(batch, micro);
-    rows = std::min({rows, micro * activation_bytes / 2 / hidden_bytes, share * flops / largest_flops});
-  }
-  const int kept = std::max(batch, static_cast<int>(rows) / batch * batch);
+  const EvaluationRows rows = ChooseEvaluationRows(spec, table, plan);
   int most = std::numeric_limits<int>::max();  // of any rank
   if (spec.evaluation.max_sequences > 0) {
     most = (spec.evaluation.max_sequences + plan.world_size() - 1) / plan.world_size();
   }
   MemoryInputs inputs;
-  inputs.evaluation_rows = std::min(batch, most);
-  inputs.evaluation_kept_rows = std::min(kept, most);
+  inputs.evaluation_rows = std::min(rows.batch, most);
+  inputs.evaluation_kept_rows = std::min(rows.chunk, most);
   inputs.received_elements = ReceivedElements(table, plan);
   return inputs;
 }
@@ -226,7 +199,7 @@ std::vector<MemoryInputs> MakeMemoryInputs(const JobSpec& spec, const ParameterT
   for (Rank rank = 0; rank < plan.world_size(); ++rank) {
     MemoryInputs& inputs = by_rank[rank];
     if (plan.members[rank].profile.threads > 0) inputs.threads = plan.members[rank].profile.threads;
-    inputs.rows = MicroRows(spec, plan.members[rank].sequences);
+    inputs.rows = MicroBatch(spec, plan.members[rank].sequences);
     for (const Component& component : table.components) {
       if (!plan.Holds(rank, component)) continue;
       inputs.elements += component.elements;

@@ -133,7 +133,7 @@ absl::StatusOr<double> RunChunk(const ParameterTable& table, const Subnetwork& s
 
 absl::StatusOr<double> FullModelLoss(const ParameterTable& table, const Plan& plan, Rank rank,
                                      const Subnetwork& subnetwork, SampleReader& validation,
-                                     absl::Span<const int64_t> indices, const FullModelOptions& options,
+                                     absl::Span<const int64_t> indices, const EvaluationRows& at_once,
                                      Communicator& world) {
   return CatchTorchErrors("evaluation of the full model", [&]() -> absl::StatusOr<double> {
     const at::NoGradGuard no_grad;
@@ -142,12 +142,12 @@ absl::StatusOr<double> FullModelLoss(const ParameterTable& table, const Plan& pl
     const int64_t largest_share = (total + world.size() - 1) / world.size();
     ComponentStream stream(table, plan, rank, subnetwork, world);
     double sums[2] = {0, 0};  // cross entropy, tokens
-    for (int64_t done = 0; done < largest_share; done += options.chunk_rows) {
+    for (int64_t done = 0; done < largest_share; done += at_once.chunk) {
       const int64_t begin = std::min(share.begin + done, share.end);
-      const int64_t end = std::min(begin + options.chunk_rows, share.end);
+      const int64_t end = std::min(begin + at_once.chunk, share.end);
       SDP_RETURN_IF_ERROR(validation.Read(indices.subspan(begin, end - begin)));
       const TokenRows rows = validation.rows();
-      SDP_ASSIGN_OR_RETURN(const double sum, RunChunk(table, subnetwork, rows, options.batch_rows, stream));
+      SDP_ASSIGN_OR_RETURN(const double sum, RunChunk(table, subnetwork, rows, at_once.batch, stream));
       sums[0] += sum;
       sums[1] += static_cast<double>(rows.inputs.size());
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "common/model/micro_batches.h"
 #include "common/model/parameter_table.h"
 #include "common/model/plan.h"
 #include "worker/averaging/communicator.h"
@@ -12,11 +13,6 @@
 
 namespace sdp {
 
-struct FullModelOptions {
-  int batch_rows = 1;  // rows run at once
-  int chunk_rows = 1;  // rows whose hidden states are kept between components; the same on all ranks
-};
-
 // Mean cross entropy in nats of the full model over the sequences `indices` of `validation`, split evenly
 // among the ranks of `world`. A collective call with the same arguments on all ranks; the same result on all.
 // Components are run in order, each for all rows of a chunk: those that not everyone holds are broadcast by
@@ -24,7 +20,7 @@ struct FullModelOptions {
 // TokenDataset::Read and of LibTorch (RESOURCE_EXHAUSTED, INTERNAL).
 absl::StatusOr<double> FullModelLoss(const ParameterTable& table, const Plan& plan, Rank rank,
                                      const Subnetwork& subnetwork, SampleReader& validation,
-                                     absl::Span<const int64_t> indices, const FullModelOptions& options,
+                                     absl::Span<const int64_t> indices, const EvaluationRows& at_once,
                                      Communicator& world);
 
 }  // namespace sdp

@@ -97,14 +97,14 @@ TEST(EvaluationTest, DoesNotDependOnBatchesAndChunks) {
   const double expected = PlainMeanLoss(cluster, Assemble(cluster), {0, 1, 2, 3}, indices);
   std::vector<std::unique_ptr<Communicator>> worlds;
   for (Rank rank = 0; rank < 4; ++rank) worlds.push_back(*cluster.mesh(rank).Group({0, 1, 2, 3}, 99));
-  for (const FullModelOptions options : {FullModelOptions{1, 1}, {2, 4}, {3, 7}, {4, 100}}) {
+  for (const EvaluationRows at_once : {EvaluationRows{1, 1}, {2, 4}, {3, 7}, {4, 100}}) {
     for (const auto& loss : cluster.Each<absl::StatusOr<double>>([&](Rank rank) {
            SampleReader validation(cluster.validation(), cluster.spec().model.seq_len);
            return FullModelLoss(cluster.table(), cluster.plan(), rank, cluster.trainer(rank).subnetwork(),
-                                validation, indices, options, *worlds[rank]);
+                                validation, indices, at_once, *worlds[rank]);
          })) {
       ASSERT_TRUE(loss.ok()) << loss.status();
-      EXPECT_NEAR(*loss, expected, 1e-5 * expected) << "chunks of " << options.chunk_rows;
+      EXPECT_NEAR(*loss, expected, 1e-5 * expected) << "chunks of " << at_once.chunk;
     }
   }
 }

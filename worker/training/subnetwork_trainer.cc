@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/status_macros.h"
+#include "common/model/micro_batches.h"
 #include "worker/training/adamw.h"
 #include "worker/training/exporter.h"
 #include "worker/training/full_model.h"
@@ -26,40 +26,6 @@ absl::Status CheckInputs(const TrainerInputs& inputs) {
         absl::StrCat("bucket ", i, " of the plan: its holders run no sequences; at least one must"));
   }
   return absl::OkStatus();
-}
-
-// Sequences run at once.
-int MicroBatch(const JobSpec& spec, int share) {
-  return spec.batch.micro_sequences > 0 ? std::min(spec.batch.micro_sequences, share) : share;
-}
-
-// Chunks of an evaluation are bounded by what a training step of the smallest share takes, in two ways:
-// hidden states kept between components take no more memory than its activations, and one component of one
-// chunk no more computing than the step, so that collectives wait for slower ranks no longer than in
-// training. A function of the plan: all ranks must agree.
-FullModelOptions EvaluationOptions(const TrainerInputs& inputs) {
-  const double hidden_bytes = static_cast<double>(sizeof(float)) * inputs.spec.model.hidden;  // of one token
-  double largest_flops = 0;  // of one component's forward pass, which is a third of a step
-  for (const Component& component : inputs.table.components) {
-    largest_flops = std::max(largest_flops, component.flops_per_token / 3);
-  }
-  int batch = inputs.spec.batch.global_sequences;
-  double rows = std::numeric_limits<double>::infinity();
-  for (Rank rank = 0; rank < inputs.plan.world_size(); ++rank) {
-    const int share = inputs.plan.members[rank].sequences;
-    if (share == 0) continue;
-    const int micro = MicroBatch(inputs.spec, share);
-    double activation_bytes = 0;
-    double flops = 0;
-    for (const Component& component : inputs.table.components) {
-      if (!inputs.plan.Holds(rank, component)) continue;
-      activation_bytes += component.activation_bytes_per_token;
-      flops += component.flops_per_token;
-    }
-    batch = std::min(batch, micro);
-    rows = std::min({rows, micro * activation_bytes / 2 / hidden_bytes, share * flops / largest_flops});
-  }
-  return {batch, std::max(batch, static_cast<int>(rows) / batch * batch)};
 }
 
 }  // namespace
@@ -283,13 +249,13 @@ absl::StatusOr<EvaluationOutcome> SubnetworkTrainer::Evaluate() {
   SampleReader validation(inputs_.validation, inputs_.spec.model.seq_len);
   const std::vector<int64_t> indices =
       EvenlySpaced(inputs_.validation->sequences(), inputs_.spec.evaluation.max_sequences);
-  const FullModelOptions options = EvaluationOptions(inputs_);
+  const EvaluationRows evaluation_rows = ChooseEvaluationRows(inputs_.spec, inputs_.table, inputs_.plan);
   EvaluationOutcome outcome;
   outcome.step = stats().committed_steps;
   outcome.tokens = static_cast<int64_t>(indices.size()) * inputs_.spec.model.seq_len;
   SDP_ASSIGN_OR_RETURN(outcome.full_loss,
                        FullModelLoss(inputs_.table, inputs_.plan, inputs_.rank, *subnetwork_, validation,
-                                     indices, options, *groups_[0]));
+                                     indices, evaluation_rows, *groups_[0]));
 
   // All ranks run the same sequences, so that their losses compare, and no more than a share of the above.
   const int world = inputs_.plan.world_size();
@@ -299,8 +265,8 @@ absl::StatusOr<EvaluationOutcome> SubnetworkTrainer::Evaluate() {
     common.push_back(indices[i]);
   }
   double sum = 0;
-  for (int64_t begin = 0; begin < count; begin += options.batch_rows) {
-    const int64_t size = std::min<int64_t>(options.batch_rows, count - begin);
+  for (int64_t begin = 0; begin < count; begin += evaluation_rows.batch) {
+    const int64_t size = std::min<int64_t>(evaluation_rows.batch, count - begin);
     SDP_RETURN_IF_ERROR(validation.Read(absl::MakeConstSpan(common).subspan(begin, size)));
     SDP_ASSIGN_OR_RETURN(const double loss, subnetwork_->Loss(validation.rows()));
     sum += loss;

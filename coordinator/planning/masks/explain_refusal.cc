@@ -187,16 +187,22 @@ absl::Status CheckBudgets(const MaskProblem& problem, const Mask& mask) {
   return absl::OkStatus();
 }
 
-absl::Status CheckConnected(const Mask& mask, const char* what) {
+std::string DescribeParts(const Mask& mask) {
   const std::vector<std::vector<Rank>> parts = ConnectedParts(mask);
-  if (parts.size() == 1) return absl::OkStatus();
+  if (parts.size() == 1) return "";
   const auto append_part = [](std::string* out, const std::vector<Rank>& part) {
     absl::StrAppend(out, "{", absl::StrJoin(part, ", "), "}");
   };
+  return absl::StrJoin(parts, ", ", append_part);
+}
+
+absl::Status CheckConnected(const Mask& mask, const char* what) {
+  const std::string parts = DescribeParts(mask);
+  if (parts.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrFormat(
       "%s is disconnected: the rows %s share no component with each other, so what they learn never meets; "
       "give two of them a component in common, or set masking.allow_disconnected",
-      what, absl::StrJoin(parts, ", ", append_part)));
+      what, parts));
 }
 
 }  // namespace sdp

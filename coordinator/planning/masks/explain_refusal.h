@@ -1,6 +1,7 @@
 // Why there is no mask, and what would be possible. All are FAILED_PRECONDITION.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,6 +24,9 @@ absl::Status NoAssignment(const MaskProblem& problem, const MaskLoads& loads, co
 
 // A mask that is there but does not fit someone's budget; OK when it does.
 absl::Status CheckBudgets(const MaskProblem& problem, const Mask& mask);
+
+// The parts that the workers fall into, as in "{0, 1}, {2, 3}"; empty when they are connected.
+std::string DescribeParts(const Mask& mask);
 
 // A mask whose workers fall into parts; OK when they do not. `what` is what is disconnected.
 absl::Status CheckConnected(const Mask& mask, const char* what);

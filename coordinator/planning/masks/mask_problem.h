@@ -27,6 +27,9 @@ struct MaskComponent {
   int64_t memory_bytes = 0;
   // Time of one sequence on a worker of speed 1, in any unit; 0: in proportion to the size.
   double time = 0;
+  // Components of one layer are slices of it: groups of neurons, heads or channels (N-SDP). -1: a block,
+  // which is a slice of nothing (B-SDP).
+  int layer = -1;
 };
 
 struct MaskWorker {
@@ -48,7 +51,9 @@ struct MaskProblem {
   // for the share of the components' size that a worker holds on average otherwise.
   int holders = 0;
   double active_ratio = 1;
-  int max_holder_sets = 0;  // different holder sets of components, each a communicator; 0: no limit
+  // Different holder sets of components, each a communicator; 0: no limit for blocks, and as many as workers
+  // for slices of layers, of which there are far more.
+  int max_holder_sets = 0;
 
   MaskGenerator generator = MaskGenerator::kBalanced;
   std::vector<std::vector<bool>> matrix;  // for kExplicit, by rank and column

@@ -11,6 +11,7 @@
 #include "coordinator/planning/masks/balanced_mask.h"
 #include "coordinator/planning/masks/depth_order.h"
 #include "coordinator/planning/masks/explain_refusal.h"
+#include "coordinator/planning/masks/holder_groups.h"
 #include "coordinator/planning/search/search_gap.h"
 #include "coordinator/planning/spectrum/averaging_factor.h"
 #include "coordinator/planning/spectrum/mask_graph.h"
@@ -82,69 +83,16 @@ AdaptProblem AdaptProblemOf(const MaskProblem& problem, const MaskLoads& loads, 
   return adapt;
 }
 
-// Which columns share their holders: those that did in the previous mask, or neighbours in groups of about
-// the same weight.
-std::vector<int> GroupColumns(const MaskProblem& problem) {
-  const int columns = static_cast<int>(problem.components.size());
-  std::vector<int> group(columns);
-  if (problem.previous.columns() == columns &&
-      DistinctHolderSets(problem.previous) <= problem.max_holder_sets) {
-    std::map<std::vector<Rank>, int> groups;
-    const std::vector<std::vector<Rank>> holders = HolderLists(problem.previous);
-    for (int b = 0; b < columns; ++b) {
-      group[b] = groups.emplace(holders[b], static_cast<int>(groups.size())).first->second;
-    }
-    return group;
-  }
-  const std::vector<double> memory = MemoryByColumn(problem);
-  double left = std::accumulate(memory.begin(), memory.end(), 0.0);
-  int next = 0, groups_left = problem.max_holder_sets;
-  // Each group takes its share of what is left, and leaves a column for each other group.
-  for (int b = 0; b < columns;) {
-    const double wanted = left / groups_left;
-    double sum = 0;
-    do {
-      sum += memory[b];
-      group[b++] = next;
-    } while (b < columns && columns - b > groups_left - 1 &&
-             (groups_left == 1 || sum + memory[b] / 2 <= wanted));
-    left -= sum;
-    --groups_left;
-    ++next;
-  }
-  return group;
-}
-
-// The problem with each group of columns as one component.
-MaskProblem Grouped(const MaskProblem& problem, const std::vector<int>& group) {
-  MaskProblem grouped = problem;
-  grouped.max_holder_sets = 0;
-  const int groups = *std::max_element(group.begin(), group.end()) + 1;
-  grouped.components.assign(groups, MaskComponent{"", 0, 0, 0});
-  const std::vector<double> memory = MemoryByColumn(problem);
-  if (problem.previous.columns() > 0) grouped.previous = Mask(problem.previous.workers(), groups);
-  for (size_t b = 0; b < group.size(); ++b) {
-    MaskComponent& component = grouped.components[group[b]];
-    component.size += problem.components[b].size;
-    component.memory_bytes += static_cast<int64_t>(memory[b]);
-    component.time += problem.components[b].time;
-    component.name += (component.name.empty() ? "" : "+") + problem.components[b].name;
-    for (Rank i = 0; i < grouped.previous.workers(); ++i) {
-      if (problem.previous.holds(i, static_cast<int>(b))) grouped.previous.set(i, group[b], true);
-    }
-  }
-  return grouped;
-}
-
-absl::StatusOr<Mask> SolveGrouped(const MaskProblem& problem, std::vector<std::string>& reasons) {
-  const std::vector<int> group = GroupColumns(problem);
-  const MaskProblem grouped = Grouped(problem, group);
+absl::StatusOr<Mask> SolveGrouped(const MaskProblem& problem, int limit, std::vector<std::string>& reasons) {
+  const std::vector<int> group = GroupColumns(problem, limit);
+  const MaskProblem grouped = GroupedProblem(problem, group);
   const int groups = static_cast<int>(grouped.components.size());
   absl::StatusOr<Mask> few = SolveBalanced(grouped, reasons);
   if (!few.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrFormat("with masking.max_holder_sets %d, %d components share holders in %d groups: %s",
-                        problem.max_holder_sets, group.size(), groups, few.status().message()));
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "with at most %d holder sets (masking.max_holder_sets), %d components share holders in %d "
+        "groups: %s",
+        limit, group.size(), groups, few.status().message()));
   }
   Mask mask(few->workers(), static_cast<int>(group.size()));
   for (Rank i = 0; i < mask.workers(); ++i) {
@@ -152,7 +100,7 @@ absl::StatusOr<Mask> SolveGrouped(const MaskProblem& problem, std::vector<std::s
   }
   reasons.push_back(
       absl::StrFormat("%d components in %d groups with the same holders: at most %d holder sets",
-                      group.size(), groups, problem.max_holder_sets));
+                      group.size(), groups, limit));
   return mask;
 }
 
@@ -260,8 +208,9 @@ double MovedBytesLowerBound(const MaskProblem& problem, const Mask& mask) {
 
 absl::StatusOr<Mask> SolveBalanced(const MaskProblem& problem, std::vector<std::string>& reasons) {
   SDP_RETURN_IF_ERROR(CheckSources(problem));
-  if (problem.max_holder_sets > 0 && problem.max_holder_sets < static_cast<int>(problem.components.size())) {
-    return SolveGrouped(problem, reasons);
+  const int limit = HolderSetLimit(problem);
+  if (limit > 0 && limit < static_cast<int>(problem.components.size())) {
+    return SolveGrouped(problem, limit, reasons);
   }
   const MaskLoads loads = LoadsOf(problem);
   const std::vector<int> holders = HolderCounts(problem);

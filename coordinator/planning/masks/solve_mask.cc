@@ -221,6 +221,10 @@ absl::StatusOr<Mask> ChooseByRank(const MaskProblem& problem, std::vector<std::s
     for (int b = 0; b < mask.columns(); ++b) by_rank.set(order[i], b, mask.holds(i, b));
   }
   if (!problem.allow_disconnected) SDP_RETURN_IF_ERROR(CheckConnected(by_rank, MaskName(problem)));
+  if (const std::string parts = DescribeParts(by_rank); !parts.empty()) {
+    reasons.push_back(absl::StrCat("disconnected, which the spec allows: the ranks ", parts,
+                                   " share no component with each other, so the gap is 0"));
+  }
   return by_rank;
 }
 

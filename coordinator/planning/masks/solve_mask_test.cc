@@ -144,8 +144,50 @@ TEST(SolveMaskTest, SharesOfSizeForRatiosBetweenWholeHolders) {
   EXPECT_LT(solution.memory_imbalance, 1.05);
 }
 
+// Four transformer blocks as layers of 16 groups of neurons and 4 of heads, which are larger.
+MaskProblem NeuronGroups(int workers, int holders) {
+  MaskProblem problem = EqualProblem(workers, 0, holders);
+  for (int layer = 0; layer < 8; ++layer) {
+    for (int i = 0; i < (layer % 2 == 0 ? 16 : 4); ++i) {
+      MaskComponent& component = problem.components.emplace_back();
+      component.layer = layer;
+      component.size = layer % 2 == 0 ? 1 : 2;
+    }
+  }
+  return problem;
+}
+
+TEST(SolveMaskTest, EveryWorkerHoldsItsShareOfEveryLayerInFewHolderSets) {
+  for (int holders : {2, 3, 4, 6}) {
+    const MaskProblem problem = NeuronGroups(8, holders);
+    const MaskSolution solution = SolveMask(problem).value();
+    EXPECT_LE(solution.holder_sets, 8);
+    EXPECT_EQ(solution.coverage_minimum, holders);
+    EXPECT_NEAR(solution.memory_imbalance, 1.0, 1e-9);
+    // As good as a mask of as many components as there are sets.
+    EXPECT_GE(solution.gap, SolveMask(EqualProblem(8, 8, holders))->gap - 1e-9);
+    for (Rank rank = 0; rank < 8; ++rank) {
+      std::vector<int> held(8, 0);
+      for (size_t b = 0; b < problem.components.size(); ++b) {
+        held[problem.components[b].layer] += solution.mask.holds(rank, static_cast<int>(b)) ? 1 : 0;
+      }
+      for (int layer = 0; layer < 8; layer += 2) EXPECT_EQ(held[layer], 2 * holders) << "rank " << rank;
+      // Four groups of heads are fewer than sets: two layers together have one of each.
+      for (int layer : {1, 5}) EXPECT_EQ(held[layer] + held[layer + 2], holders) << "rank " << rank;
+    }
+  }
+}
+
+TEST(SolveMaskTest, SlicesKeepToTheWishedNumberOfHolderSets) {
+  MaskProblem problem = NeuronGroups(8, 4);
+  problem.max_holder_sets = 16;
+  const MaskSolution solution = SolveMask(problem).value();
+  EXPECT_LE(solution.holder_sets, 16);
+  EXPECT_GT(solution.gap, 0.8);
+}
+
 TEST(SolveMaskTest, HolderSetsStayWithinTheirNumber) {
-  MaskProblem problem = EqualProblem(8, 512, 4);  // 512 groups of neurons
+  MaskProblem problem = EqualProblem(8, 512, 4);
   problem.max_holder_sets = 16;
   const MaskSolution solution = SolveMask(problem).value();
   EXPECT_LE(solution.holder_sets, 16);
@@ -159,7 +201,8 @@ TEST(SolveMaskTest, RefusesTooFewHolderSets) {
   problem.max_holder_sets = 4;
   const absl::Status status = SolveMask(problem).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("masking.max_holder_sets 4"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("with at most 4 holder sets (masking.max_holder_sets)"));
   problem.generator = MaskGenerator::kRandom;
   EXPECT_THAT(std::string(SolveMask(problem).status().message()), HasSubstr("different holder sets"));
 }
@@ -232,7 +275,9 @@ TEST(SolveMaskTest, DisconnectedMasksOnlyWhenAllowed) {
                     {false, false, false, true}};
   ExpectRefused(problem, {"disconnected: the rows {0, 1}, {2, 3}", "masking.allow_disconnected"});
   problem.allow_disconnected = true;
-  EXPECT_EQ(SolveMask(problem)->gap, 0.0);
+  const MaskSolution allowed = SolveMask(problem).value();
+  EXPECT_EQ(allowed.gap, 0.0);
+  EXPECT_THAT(allowed.reasons, ::testing::Contains(HasSubstr("the ranks {0, 1}, {2, 3} share no component")));
   problem.generator = MaskGenerator::kBalanced;
   EXPECT_EQ(SolveMask(problem)->gap, 0.0);
   problem.generator = MaskGenerator::kCyclic;
