@@ -48,14 +48,22 @@ TEST_F(PlanServiceTest, PlansForTheSpecsWorkersOrForSoMany) {
   EXPECT_EQ(response_.plan().members_size(), 5);
 }
 
+// The spec's own number of workers is not what is asked.
+TEST_F(PlanServiceTest, RatiosBelowOneHolderOfTheSpecsWorkersArePossibleForMore) {
+  request_.mutable_spec()->mutable_masking()->set_active_ratio(0.25);
+  ExpectRefused(grpc::StatusCode::INVALID_ARGUMENT, "masking.active_ratio: is 0.25; must be at least 1/3");
+  request_.set_workers(8);
+  const grpc::Status status = Ask();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
 TEST_F(PlanServiceTest, RefusesWithReasons) {
   for (int workers : {-1, kMaxPlannedWorkers + 1}) {
     request_.set_workers(workers);
     ExpectRefused(grpc::StatusCode::INVALID_ARGUMENT, "workers: is");
   }
   request_.set_workers(65);
-  ExpectRefused(grpc::StatusCode::FAILED_PRECONDITION,
-                "no plan is possible for 65 workers: batch.global_sequences is 64");
+  ExpectRefused(grpc::StatusCode::INVALID_ARGUMENT, "batch.global_sequences: is 64; must be at least 65");
   request_.set_workers(2);
   request_.set_live_workers(true);
   ExpectRefused(grpc::StatusCode::INVALID_ARGUMENT, "only one of workers");
@@ -137,9 +145,10 @@ TEST_F(PlanServiceTest, AnswersEverythingAtOnce) {
 }
 
 TEST_F(PlanServiceTest, SaysWhenTheAnswerIsTooLargeForAMessage) {
-  request_.set_workers(4096);
+  request_.set_workers(1024);
   request_.mutable_spec()->mutable_model()->mutable_llama()->set_layers(1024);
-  request_.mutable_spec()->mutable_batch()->set_global_sequences(4096);
+  request_.mutable_spec()->mutable_batch()->set_global_sequences(1024);
+  for (int i = 0; i < 4; ++i) request_.add_compare(v1::MASK_GENERATOR_FULL);
   request_.mutable_spec()->mutable_masking()->set_generator(v1::MASK_GENERATOR_FULL);
   ExpectRefused(grpc::StatusCode::RESOURCE_EXHAUSTED, "more than fits into a message");
 }

@@ -90,11 +90,23 @@ v1::MaskChange ChangeToProto(const MaskChange& change) {
   return proto;
 }
 
+// The spec with the request's number of workers as its own: what it says of theirs is not what is asked.
+v1::JobSpec SpecForItsWorkers(const v1::PlanJobRequest& request) {
+  v1::JobSpec spec = request.spec();
+  int64_t workers = request.workers();
+  for (const v1::WorkerGroup& group : request.worker_groups()) workers += group.count();
+  if (workers >= 1 && workers <= kMaxPlannedWorkers) {
+    spec.mutable_workers()->set_min(static_cast<int>(workers));
+    spec.mutable_workers()->set_max(static_cast<int>(workers));
+  }
+  return spec;
+}
+
 }  // namespace
 
 DryRunQuestion QuestionFromProto(const v1::PlanJobRequest& request, std::vector<SpecProblem>& problems) {
   DryRunQuestion question;
-  problems = ValidateSpec(request.spec(), &question.spec);
+  problems = ValidateSpec(SpecForItsWorkers(request), &question.spec);
   FieldChecks checks;
   question.members = MembersFromProto(request, question.spec, checks);
   const v1::DeviceProfile& device = request.device();

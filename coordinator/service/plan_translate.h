@@ -9,8 +9,8 @@
 
 namespace sdp::coordinator {
 
-// Most workers that a dry run plans for.
-inline constexpr int kMaxPlannedWorkers = 4096;
+// Most workers that a dry run plans for: as many as a job may have.
+inline constexpr int kMaxPlannedWorkers = 1024;
 
 // Everything of the question but the live workers, whose place is left empty. Adds to `problems` what is
 // wrong; the question is only complete when there are none.
