@@ -171,10 +171,22 @@ absl::Status WriteSvg(const v1::Plan& plan, const std::string& path, Session& se
   return absl::OkStatus();
 }
 
+// The spec is checked for the workers that the plan is for, not for those that it asks for itself.
+SpecSource SourceForItsWorkers(const PlanOptions& options) {
+  SpecSource source = options.source;
+  int64_t workers = options.request.workers();
+  for (const v1::WorkerGroup& group : options.request.worker_groups()) workers += group.count();
+  if (workers == 0) return source;
+  for (const char* field : {"workers.min", "workers.max"}) {
+    source.changes.push_back(absl::StrCat(field, "=", workers));
+  }
+  return source;
+}
+
 absl::StatusOr<int> Plan(const PlanOptions& options, Session& session) {
   SDP_RETURN_IF_ERROR(session.RefuseNameOutput());
   v1::PlanJobRequest request = options.request;
-  SDP_ASSIGN_OR_RETURN(*request.mutable_spec(), LoadSpec(options.source, session));
+  SDP_ASSIGN_OR_RETURN(*request.mutable_spec(), LoadSpec(SourceForItsWorkers(options), session));
   Client client(session);
   SDP_ASSIGN_OR_RETURN(const std::string assumed, AssumeRates(options, client, &request));
   SDP_ASSIGN_OR_RETURN(const v1::PlanJobResponse response, client.PlanJob(request));

@@ -72,6 +72,18 @@ TEST_F(PlanCommand, AsksForTheWorkers) {
             "worker_groups { count: 1 memory_budget_bytes: 1073741824 }");
 }
 
+TEST_F(PlanCommand, ChecksTheSpecForTheAskedWorkers) {
+  const std::vector<std::string> changes = {"--set", "masking.active_ratio=0.1", "--set",
+                                            "batch.global_sequences=16"};
+  EXPECT_THAT(RunPlan(changes).err, HasSubstr("masking.active_ratio: is 0.1; must be at least"));
+  std::vector<std::string> options = changes;
+  options.insert(options.end(), {"--workers", "12x1GiB,4"});
+  const Result result = RunPlan(options);
+  EXPECT_EQ(result.code, kExitOk) << result.err;
+  EXPECT_EQ(asked_.spec().workers().min(), 16);
+  EXPECT_EQ(asked_.spec().workers().max(), 16);
+}
+
 TEST_F(PlanCommand, FitPrintsWhatWasTriedThenThePlan) {
   v1::RatioFit* fit = answer_.add_fits();
   fit->set_active_ratio(0.5);

@@ -32,10 +32,11 @@ class RatioSearch {
     spec_.masking.active_ratio = static_cast<double>(holders) / static_cast<double>(members_.size());
     RatioFit fit;
     fit.active_ratio = spec_.masking.active_ratio;
-    absl::StatusOr<Plan> plan = MakePlan(spec_, table_, limited_, Epoch(1), /*first_step=*/0);
+    absl::StatusOr<Plan> plan = MakePlanWithoutAdvice(spec_, table_, limited_, Epoch(1), /*first_step=*/0);
     if (!plan.ok()) fit.reason = std::string(plan.status().message());
     // Without budgets, what it would need.
-    const absl::StatusOr<Plan> any = plan.ok() ? plan : MakePlan(Unlimited(), table_, members_, Epoch(1), 0);
+    const absl::StatusOr<Plan> any =
+        plan.ok() ? plan : MakePlanWithoutAdvice(Unlimited(), table_, members_, Epoch(1), 0);
     if (any.ok()) {
       fit.peak_memory_bytes = LargestMemory(*any);
       fit.gap = any->summary.spectral_gap;

@@ -95,34 +95,46 @@ absl::Status ChooseWithinBudgets(const JobSpec& spec, const ParameterTable& tabl
   return fits;
 }
 
-// "; it would fit with ..." when budgets are why there is no plan.
-std::string BudgetAdvice(const JobSpec& spec, const ParameterTable& table, Plan plan) {
+// "; with ... it would fit" when budgets are why there is no plan.
+std::string BudgetAdvice(JobSpec spec, const ParameterTable& table, std::vector<PlanMember> members) {
+  ApplyProfiles(spec.workers, members);
   bool limited = false;
-  for (PlanMember& member : plan.members) {
+  for (PlanMember& member : members) {
     limited = limited || member.profile.memory_budget_bytes > 0;
     member.profile.memory_budget_bytes = 0;
   }
-  if (!limited || !ChooseWithinBudgets(spec, table, nullptr, plan).ok()) return "";
+  spec.workers = WorkersSpec();
+  if (!limited) return "";
+  const absl::StatusOr<Plan> plan = MakePlanWithoutAdvice(spec, table, std::move(members), Epoch(1), 0);
+  if (!plan.ok()) return "";
   int64_t largest = 0;
-  for (const WorkerCost& cost : plan.summary.workers) largest = std::max(largest, cost.memory.total());
+  for (const WorkerCost& cost : plan->summary.workers) largest = std::max(largest, cost.memory.total());
   return absl::StrCat("; with ", FormatBytesUp(static_cast<double>(largest)),
                       " on every worker it would fit");
 }
 
 }  // namespace
 
-absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
-                              std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
-                              const Plan* previous) {
+absl::StatusOr<Plan> MakePlanWithoutAdvice(const JobSpec& spec, const ParameterTable& table,
+                                           std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
+                                           const Plan* previous) {
   SDP_RETURN_IF_ERROR(CheckMembers(members, spec.batch.global_sequences));
   Plan plan;
   plan.epoch = epoch;
   plan.members = std::move(members);
   plan.first_step = first_step;
   ApplyProfiles(spec.workers, plan.members);
-  const absl::Status status = ChooseWithinBudgets(spec, table, previous, plan);
-  if (status.ok()) return plan;
-  return absl::Status(status.code(), absl::StrCat(status.message(), BudgetAdvice(spec, table, plan)));
+  SDP_RETURN_IF_ERROR(ChooseWithinBudgets(spec, table, previous, plan));
+  return plan;
+}
+
+absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
+                              std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
+                              const Plan* previous) {
+  absl::StatusOr<Plan> plan = MakePlanWithoutAdvice(spec, table, members, epoch, first_step, previous);
+  if (plan.ok()) return plan;
+  return absl::Status(plan.status().code(),
+                      absl::StrCat(plan.status().message(), BudgetAdvice(spec, table, std::move(members))));
 }
 
 }  // namespace sdp

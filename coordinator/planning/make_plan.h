@@ -24,4 +24,9 @@ absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
                               std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
                               const Plan* previous = nullptr);
 
+// The same, but a refusal for want of memory does not say how much would suffice, which takes another search.
+absl::StatusOr<Plan> MakePlanWithoutAdvice(const JobSpec& spec, const ParameterTable& table,
+                                           std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
+                                           const Plan* previous = nullptr);
+
 }  // namespace sdp
