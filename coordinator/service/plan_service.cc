@@ -14,15 +14,28 @@ namespace {
 
 // What clients receive at most (gRPC's default), with some room for the envelope.
 constexpr size_t kMaxAnswerBytes = 4'000'000;
+// Plans that are made at a time: a small one need not wait for a large one.
+constexpr int kThreads = 2;
+constexpr int kMaxWaiting = 64;
 
 }  // namespace
+
+PlanService::PlanService(const UnaryContext& context) : context_(context), queue_(kThreads, kMaxWaiting) {}
 
 grpc::ServerUnaryReactor* PlanService::PlanJob(grpc::CallbackServerContext* context,
                                                const v1::PlanJobRequest* request,
                                                v1::PlanJobResponse* response) {
   const UnaryCall call(context_, context, "PlanService/PlanJob");
-  call.Finish(Plan(*request, response));
-  return call.reactor();
+  grpc::ServerUnaryReactor* const reactor = call.reactor();
+  const bool added = queue_.Add([this, call, context, request, response] {
+    call.Finish(context->IsCancelled() ? absl::CancelledError("nobody waits for the plan any more")
+                                       : Plan(*request, response));
+  });
+  if (!added) {
+    call.Finish(absl::ResourceExhaustedError(
+        absl::StrCat(kMaxWaiting, " other plans are waiting to be made; try again later")));
+  }
+  return reactor;
 }
 
 absl::Status PlanService::Plan(const v1::PlanJobRequest& request, v1::PlanJobResponse* response) const {

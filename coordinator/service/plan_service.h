@@ -5,13 +5,14 @@
 
 #include "coordinator/planning/dry_run.h"
 #include "coordinator/service/unary.h"
+#include "coordinator/service/work_queue.h"
 #include "sdp/v1/plan_service.grpc.pb.h"
 
 namespace sdp::coordinator {
 
 class PlanService : public v1::PlanService::CallbackService {
  public:
-  explicit PlanService(const UnaryContext& context) : context_(context) {}
+  explicit PlanService(const UnaryContext& context);
 
   grpc::ServerUnaryReactor* PlanJob(grpc::CallbackServerContext* context, const v1::PlanJobRequest* request,
                                     v1::PlanJobResponse* response) override;
@@ -22,6 +23,7 @@ class PlanService : public v1::PlanService::CallbackService {
   absl::StatusOr<std::vector<PlanMember>> LiveMembers(const WorkersSpec& spec) const;
 
   const UnaryContext context_;
+  WorkQueue queue_;
 };
 
 }  // namespace sdp::coordinator
