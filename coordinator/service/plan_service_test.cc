@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,7 @@ TEST_F(PlanServiceTest, RatiosBelowOneHolderOfTheSpecsWorkersArePossibleForMore)
 }
 
 TEST_F(PlanServiceTest, RefusesWithReasons) {
-  for (int workers : {-1, kMaxPlannedWorkers + 1}) {
+  for (int workers : {-1, kMaxPlannedWorkers + 1, std::numeric_limits<int>::max()}) {
     request_.set_workers(workers);
     ExpectRefused(grpc::StatusCode::INVALID_ARGUMENT, "workers: is");
   }

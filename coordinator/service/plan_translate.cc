@@ -1,5 +1,6 @@
 #include "coordinator/service/plan_translate.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -50,8 +51,10 @@ std::vector<PlanMember> MembersFromProto(const v1::PlanJobRequest& request, cons
   if (request.worker_groups_size() > 0) {
     members = GroupMembers(request, checks);
   } else {
-    members = EqualMembers(static_cast<int>(
-        checks.OrDefault("workers", request.workers(), spec.workers.max, 1, kMaxPlannedWorkers)));
+    const int64_t count =
+        checks.OrDefault("workers", request.workers(), spec.workers.max, 1, kMaxPlannedWorkers);
+    // A number that is refused may be too large to make members for.
+    members = EqualMembers(static_cast<int>(std::min<int64_t>(count, kMaxPlannedWorkers)));
   }
   if (members.size() > kMaxPlannedWorkers) {
     checks.Add("worker_groups", absl::StrCat("have more than ", kMaxPlannedWorkers, " workers together"));
