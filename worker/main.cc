@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "common/base/quantities.h"
 #include "common/base/version.h"
+#include "common/model/plan.h"
 #include "common/wire/wire.h"
 #include "worker/agent/agent.h"
 #include "worker/training/device.h"
@@ -61,7 +62,7 @@ void AddFlags(CLI::App& app, Flags& flags) {
          "Speed relative to the other workers: 2 runs the same work in half the time, and gets about twice "
          "as many samples")
       ->envname("SDP_WORKER_RELATIVE_SPEED")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(kMinRelativeSpeed, kMaxRelativeSpeed))
       ->capture_default_str();
   app.add_option("--metrics-listen", flags.metrics_listen,
                  "HOST:PORT to serve Prometheus metrics on, as in 127.0.0.1:9102; default: none");

@@ -11,11 +11,15 @@
 
 namespace sdp {
 
+// Bounds of relative speeds, wide enough for any two devices: beyond them, arithmetic with speeds overflows.
+inline constexpr double kMinRelativeSpeed = 1e-6;
+inline constexpr double kMaxRelativeSpeed = 1e6;
+
 // What a worker offers, as declared by itself or by the spec. Bears on planning and predictions only: neither
 // in the digest nor sent to workers.
 struct WorkerProfile {
   int64_t memory_budget_bytes = 0;  // for tensors; 0: no limit
-  double relative_speed = 1.0;      // positive; 2 runs a step of the same work in half the time
+  double relative_speed = 1.0;      // within the bounds; 2 runs a step of the same work in half the time
   int threads = 0;                  // 0: unknown
 
   friend bool operator==(const WorkerProfile& a, const WorkerProfile& b) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/model/plan.h"
 #include "common/wire/enum_maps.h"
 #include "common/wire/enum_text.h"
 #include "common/wire/wire.h"
@@ -56,6 +57,14 @@ class FieldChecks {
       Add(field, absl::StrCat("is ", value, "; must be a finite number above 0"));
     }
     return value;
+  }
+
+  // A worker's speed, where 0 stands for `default_value`.
+  double RelativeSpeed(const std::string& field, double value, double default_value) {
+    if (value == 0) return default_value;
+    return Finite(
+        field, value, [](double v) { return v >= kMinRelativeSpeed && v <= kMaxRelativeSpeed; },
+        absl::StrCat("from ", kMinRelativeSpeed, " to ", kMaxRelativeSpeed));
   }
 
   double Finite(const std::string& field, double value) {

@@ -103,7 +103,7 @@ std::vector<NamedWorkerProfile> CheckProfiles(const v1::WorkersSpec& proto, Fiel
     }
     profiles.push_back({profile.worker(),
                         CheckBytes(field + ".memory_budget", profile.memory_budget(), checks),
-                        checks.PositiveOrDefault(field + ".relative_speed", profile.relative_speed(), 0)});
+                        checks.RelativeSpeed(field + ".relative_speed", profile.relative_speed(), 0)});
   }
   return profiles;
 }

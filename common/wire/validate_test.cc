@@ -220,6 +220,12 @@ const Rule kRules[] = {
        s.mutable_workers()->mutable_profiles(0)->set_relative_speed(-1);
      },
      "workers.profiles[0].relative_speed", "is -1"},
+    {"ProfileWithSpeedThatOverflows",
+     [](auto& s) {
+       s.mutable_workers()->add_profiles()->set_worker("a");
+       s.mutable_workers()->mutable_profiles(0)->set_relative_speed(1e-300);
+     },
+     "workers.profiles[0].relative_speed", "is 1e-300; must be from 1e-06 to 1e+06"},
     {"MaxBelowMin", [](auto& s) { s.mutable_workers()->set_max(3); }, "workers.max",
      "at least workers.min (4)"},
     {"NoOutputDirectory", [](auto& s) { s.clear_output_directory(); }, "output_directory", "is required"},

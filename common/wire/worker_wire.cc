@@ -360,7 +360,7 @@ absl::StatusOr<Registration> RegistrationFromProto(const v1::Register& proto) {
   registration.capacity.threads =
       static_cast<int>(checks.AtLeast("register.capacity.threads", proto.capacity().threads(), 0));
   registration.capacity.relative_speed =
-      checks.PositiveOrDefault("register.capacity.relative_speed", proto.capacity().relative_speed(), 1.0);
+      checks.RelativeSpeed("register.capacity.relative_speed", proto.capacity().relative_speed(), 1.0);
   if (proto.has_current()) {
     registration.current = StatusFromProto(proto.current(), "register.current", checks);
   }

@@ -24,6 +24,15 @@ absl::StatusOr<Plan> PlanFor(const JobSpec& spec, const ParameterTable& table,
                   previous);
 }
 
+// "1 worker", "8 workers".
+std::string Workers(size_t count) { return absl::StrCat(count, count == 1 ? " worker" : " workers"); }
+
+absl::Status NoPlan(const absl::Status& status, const std::vector<PlanMember>& members) {
+  if (absl::IsInvalidArgument(status)) return status;  // there was no question of a plan
+  return absl::Status(status.code(), absl::StrCat("no plan is possible for ", Workers(members.size()), ": ",
+                                                  status.message()));
+}
+
 ComparedPlan Compare(JobSpec spec, const ParameterTable& table, const std::vector<PlanMember>& members,
                      MaskGenerator generator) {
   ComparedPlan compared;
@@ -87,16 +96,19 @@ absl::StatusOr<DryRun> PlanDryRun(const DryRunQuestion& question) {
   const ParameterTable table = MakeParameterTable(asked.spec.model);
   DryRun run;
   if (asked.fit_memory_bytes > 0) {
-    SDP_ASSIGN_OR_RETURN(FittingPlan fitting,
-                         FitRatio(asked.spec, table, asked.members, asked.fit_memory_bytes, &run.fits));
-    run.plan = std::move(fitting.plan);
+    absl::StatusOr<FittingPlan> fitting =
+        FitRatio(asked.spec, table, asked.members, asked.fit_memory_bytes, &run.fits);
+    if (!fitting.ok()) return NoPlan(fitting.status(), asked.members);
+    run.plan = std::move(fitting->plan);
     // What follows is about that ratio and memory.
-    asked.spec.masking.active_ratio = fitting.active_ratio;
+    asked.spec.masking.active_ratio = fitting->active_ratio;
     WorkersSpec limit;
     limit.memory_budget_bytes = asked.fit_memory_bytes;
     ApplyProfiles(limit, asked.members);
   } else {
-    SDP_ASSIGN_OR_RETURN(run.plan, PlanFor(asked.spec, table, asked.members));
+    absl::StatusOr<Plan> plan = PlanFor(asked.spec, table, asked.members);
+    if (!plan.ok()) return NoPlan(plan.status(), asked.members);
+    run.plan = *std::move(plan);
   }
   for (const MaskGenerator generator : asked.compare) {
     run.compared.push_back(Compare(asked.spec, table, asked.members, generator));
@@ -107,7 +119,13 @@ absl::StatusOr<DryRun> PlanDryRun(const DryRunQuestion& question) {
         (asked.spec.total_steps() + asked.redraw_every_steps - 1) / asked.redraw_every_steps;
   }
   if (asked.change_to_workers > 0) {
-    SDP_ASSIGN_OR_RETURN(run.change, PlanChange(asked, table, run.plan));
+    absl::StatusOr<MaskChange> change = PlanChange(asked, table, run.plan);
+    if (!change.ok()) {
+      return absl::Status(change.status().code(),
+                          absl::StrCat("no change to ", Workers(asked.change_to_workers),
+                                       " is possible: ", change.status().message()));
+    }
+    run.change = *std::move(change);
     PredictTimes(asked.device, run.change->plan.summary);
   }
   PredictTimes(asked.device, run.plan.summary);

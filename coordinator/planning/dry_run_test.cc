@@ -13,6 +13,7 @@ namespace sdp {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 DryRunQuestion Question(int workers, double active_ratio) {
   DryRunQuestion question;
@@ -127,6 +128,17 @@ TEST(DryRunTest, PlansAChange) {
     EXPECT_LE(run.change->moved_bytes, 1.2 * run.change->moved_bytes_lower_bound);
     EXPECT_GE(run.change->plan.summary.spectral_gap, 0.97 * run.change->fresh_gap);
   }
+}
+
+TEST(DryRunTest, SaysWhetherThePlanOrItsChangeIsImpossible) {
+  DryRunQuestion question = Question(4, 0.5);
+  question.change_to_workers = question.spec.batch.global_sequences + 1;
+  const std::string wanted = absl::StrCat(question.change_to_workers, " workers");
+  EXPECT_THAT(std::string(PlanDryRun(question).status().message()),
+              StartsWith("no change to " + wanted + " is possible: batch.global_sequences is"));
+  question.spec.batch.global_sequences = 3;
+  EXPECT_THAT(std::string(PlanDryRun(question).status().message()),
+              StartsWith("no plan is possible for 4 workers: batch.global_sequences is 3"));
 }
 
 TEST(DryRunTest, PredictsTimesOfEveryPlan) {

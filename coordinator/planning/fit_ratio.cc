@@ -94,9 +94,8 @@ absl::StatusOr<FittingPlan> FitRatio(JobSpec spec, const ParameterTable& table,
                                      std::vector<RatioFit>* fits) {
   if (spec.masking.generator == MaskGenerator::kExplicit || spec.masking.generator == MaskGenerator::kFull) {
     return absl::InvalidArgumentError(
-        "which active_ratio fits is a question for the generators balanced, random and cyclic: the explicit "
-        "and "
-        "full ones have no ratio to choose");
+        "fit_memory_bytes: which active_ratio fits is a question for the generators balanced, random and "
+        "cyclic: the explicit and full ones have no ratio to choose");
   }
   constexpr int kTryAll = 16;
   const int workers = static_cast<int>(members.size());

@@ -45,12 +45,8 @@ absl::Status PlanService::Plan(const v1::PlanJobRequest& request, v1::PlanJobRes
   if (request.live_workers()) {
     SDP_ASSIGN_OR_RETURN(question.members, LiveMembers(question.spec.workers));
   }
-  const absl::StatusOr<DryRun> run = PlanDryRun(question);
-  if (!run.ok()) {
-    return absl::Status(run.status().code(), absl::StrCat("no plan is possible for ", question.members.size(),
-                                                          " workers: ", run.status().message()));
-  }
-  *response = AnswerToProto(*run);
+  SDP_ASSIGN_OR_RETURN(const DryRun run, PlanDryRun(question));
+  *response = AnswerToProto(run);
   if (response->ByteSizeLong() <= kMaxAnswerBytes) return absl::OkStatus();
   const auto bytes = static_cast<double>(response->ByteSizeLong());
   response->Clear();

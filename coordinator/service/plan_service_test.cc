@@ -77,14 +77,17 @@ TEST_F(PlanServiceTest, NamesEveryFieldThatIsWrong) {
   request_.add_worker_groups()->set_count(-2);
   request_.mutable_worker_groups(0)->set_relative_speed(-1);
   request_.mutable_device()->set_flops_per_second(-1);
+  request_.mutable_device()->set_link_bytes_per_second(5e-324);
   request_.set_fit_memory_bytes(-1);
   request_.add_compare(static_cast<v1::MaskGenerator>(77));
+  request_.add_compare(v1::MASK_GENERATOR_FULL);
+  request_.add_compare(v1::MASK_GENERATOR_FULL);
   request_.set_redraw_every_steps(-1);
   request_.set_change_to_workers(-1);
   const std::string text = Ask().error_message();
   for (const char* field :
        {"worker_groups[0].count", "worker_groups[0].relative_speed", "device.flops_per_second",
-        "fit_memory_bytes", "compare[0]", "redraw_every_steps", "change_to_workers"}) {
+        "device.link_bytes_per_second", "fit_memory_bytes", "compare[0]", "compare[2]: is there already", "redraw_every_steps", "change_to_workers"}) {
     EXPECT_THAT(text, HasSubstr(field));
   }
 }

@@ -33,7 +33,7 @@ std::vector<PlanMember> GroupMembers(const v1::PlanJobRequest& request, FieldChe
     WorkerProfile profile;
     profile.memory_budget_bytes =
         checks.AtLeast(field + ".memory_budget_bytes", group.memory_budget_bytes(), 0);
-    profile.relative_speed = checks.PositiveOrDefault(field + ".relative_speed", group.relative_speed(), 1.0);
+    profile.relative_speed = checks.RelativeSpeed(field + ".relative_speed", group.relative_speed(), 1.0);
     for (int64_t n = 0; n < count && members.size() <= kMaxPlannedWorkers; ++n) {
       members.push_back(PlannedMember(members.size(), profile));
     }
@@ -63,9 +63,11 @@ std::vector<PlanMember> MembersFromProto(const v1::PlanJobRequest& request, cons
 }
 
 double Rate(const std::string& field, double value, FieldChecks& checks) {
+  // Bounds that no device comes near, and that keep predicted times finite.
+  constexpr double kLeast = 1, kMost = 1e30;
   return checks.Finite(
-      field, value, [](double rate) { return rate >= 0; },
-      "a finite number above 0, or 0 when it is unknown");
+      field, value, [](double rate) { return rate == 0 || (rate >= kLeast && rate <= kMost); },
+      absl::StrCat("from ", kLeast, " to ", kMost, ", or 0 when it is unknown"));
 }
 
 v1::MaskSchedule ScheduleToProto(const DryRun& run) {
@@ -119,8 +121,13 @@ DryRunQuestion QuestionFromProto(const v1::PlanJobRequest& request, std::vector<
   question.device.nccl = device.nccl();
   question.fit_memory_bytes = checks.AtLeast("fit_memory_bytes", request.fit_memory_bytes(), 0);
   for (int i = 0; i < request.compare_size(); ++i) {
-    question.compare.push_back(
-        checks.Known(absl::StrCat("compare[", i, "]"), kMaskGenerators, request.compare(i)));
+    const std::string field = absl::StrCat("compare[", i, "]");
+    const MaskGenerator generator = checks.Known(field, kMaskGenerators, request.compare(i));
+    std::vector<MaskGenerator>& compare = question.compare;
+    if (!checks.Wrong(field) && std::find(compare.begin(), compare.end(), generator) != compare.end()) {
+      checks.Add(field, "is there already; each generator can be compared once");
+    }
+    compare.push_back(generator);
   }
   question.redraw_every_steps =
       static_cast<int>(checks.AtLeast("redraw_every_steps", request.redraw_every_steps(), 0));

@@ -26,17 +26,21 @@ std::string Wish(const MaskProblem& problem) {
   return absl::StrFormat("masking.active_ratio %g", problem.active_ratio);
 }
 
-// The most holders of each component for which an assignment is found; 0: none.
-int MostHoldersThatFit(const MaskProblem& problem, const MaskLoads& loads, int below) {
+// The most holders of each component, at most `most`, for which an assignment is found; 0: none. Few numbers
+// are all tried, more by bisection.
+int MostHoldersThatFit(const MaskProblem& problem, const MaskLoads& loads, int most) {
+  constexpr int kTryAll = 16;
   const int workers = static_cast<int>(problem.workers.size());
   const int columns = static_cast<int>(problem.components.size());
-  for (int holders = std::min(below, workers); holders >= 1; --holders) {
-    if (int64_t{holders} * columns < MinimumHoldings(workers, columns)) return 0;
+  const int too_few = static_cast<int>((MinimumHoldings(workers, columns) - 1) / columns);
+  int fitting = too_few;
+  for (int too_many = most + 1; too_many - fitting > 1;) {
+    const int holders = most <= kTryAll ? too_many - 1 : fitting + (too_many - fitting) / 2;
     SearchOutcome outcome;
     const LoadProblem smaller = LoadProblemOf(loads, std::vector<int>(columns, holders));
-    if (BalanceLoads(smaller, problem.seed, &outcome)) return holders;
+    (BalanceLoads(smaller, problem.seed, &outcome) ? fitting : too_many) = holders;
   }
-  return 0;
+  return fitting > too_few ? fitting : 0;
 }
 
 std::string JoinWays(const std::vector<std::string>& ways) {
