@@ -62,7 +62,7 @@ void AddFlags(CLI::App& app, Flags& flags) {
          "Speed relative to the other workers: 2 runs the same work in half the time, and gets about twice "
          "as many samples")
       ->envname("SDP_WORKER_RELATIVE_SPEED")
-      ->check(CLI::Range(kMinRelativeSpeed, kMaxRelativeSpeed))
+      ->check(CLI::Range(sdp::kMinRelativeSpeed, sdp::kMaxRelativeSpeed))
       ->capture_default_str();
   app.add_option("--metrics-listen", flags.metrics_listen,
                  "HOST:PORT to serve Prometheus metrics on, as in 127.0.0.1:9102; default: none");

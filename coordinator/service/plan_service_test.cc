@@ -87,7 +87,8 @@ TEST_F(PlanServiceTest, NamesEveryFieldThatIsWrong) {
   const std::string text = Ask().error_message();
   for (const char* field :
        {"worker_groups[0].count", "worker_groups[0].relative_speed", "device.flops_per_second",
-        "device.link_bytes_per_second", "fit_memory_bytes", "compare[0]", "compare[2]: is there already", "redraw_every_steps", "change_to_workers"}) {
+        "device.link_bytes_per_second", "fit_memory_bytes", "compare[0]", "compare[2]: is there already",
+        "redraw_every_steps", "change_to_workers"}) {
     EXPECT_THAT(text, HasSubstr(field));
   }
 }

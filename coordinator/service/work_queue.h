@@ -1,5 +1,5 @@
-// Threads for work that takes seconds, which gRPC's own few threads must not do: while they are busy, nobody's
-// heartbeats are read.
+// Threads for work that takes seconds, which gRPC's own few threads must not do: while they are busy,
+// nobody's heartbeats are read.
 #pragma once
 
 #include <deque>
