@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/optional.h"
 #include "common/base/quantities.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planning/bucketing.h"
@@ -95,46 +96,61 @@ absl::Status ChooseWithinBudgets(const JobSpec& spec, const ParameterTable& tabl
   return fits;
 }
 
-// "; with ... it would fit" when budgets are why there is no plan.
-std::string BudgetAdvice(JobSpec spec, const ParameterTable& table, std::vector<PlanMember> members) {
-  ApplyProfiles(spec.workers, members);
+// The plan as it would be without budgets, for members that have some; none when it is impossible too.
+absl::optional<Plan> PlanWithoutBudgets(const JobSpec& spec, const ParameterTable& table,
+                                        const Plan* previous, const Plan& refused) {
+  Plan plan = refused;
   bool limited = false;
-  for (PlanMember& member : members) {
+  for (PlanMember& member : plan.members) {
     limited = limited || member.profile.memory_budget_bytes > 0;
     member.profile.memory_budget_bytes = 0;
   }
-  spec.workers = WorkersSpec();
-  if (!limited) return "";
-  const absl::StatusOr<Plan> plan = MakePlanWithoutAdvice(spec, table, std::move(members), Epoch(1), 0);
-  if (!plan.ok()) return "";
-  int64_t largest = 0;
-  for (const WorkerCost& cost : plan->summary.workers) largest = std::max(largest, cost.memory.total());
-  return absl::StrCat("; with ", FormatBytesUp(static_cast<double>(largest)),
-                      " on every worker it would fit");
+  if (!limited || !ChooseWithinBudgets(spec, table, previous, plan).ok()) return absl::nullopt;
+  for (Rank rank = 0; rank < plan.world_size(); ++rank) {
+    const int64_t budget = refused.members[rank].profile.memory_budget_bytes;
+    plan.members[rank].profile.memory_budget_bytes = plan.summary.workers[rank].memory_budget_bytes = budget;
+  }
+  return plan;
 }
 
 }  // namespace
 
-absl::StatusOr<Plan> MakePlanWithoutAdvice(const JobSpec& spec, const ParameterTable& table,
-                                           std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
-                                           const Plan* previous) {
-  SDP_RETURN_IF_ERROR(CheckMembers(members, spec.batch.global_sequences));
+int64_t LargestMemory(const Plan& plan) {
+  int64_t largest = 0;
+  for (const WorkerCost& cost : plan.summary.workers) largest = std::max(largest, cost.memory.total());
+  return largest;
+}
+
+PlanAttempt TryPlan(const JobSpec& spec, const ParameterTable& table, std::vector<PlanMember> members,
+                    Epoch epoch, int64_t first_step, const Plan* previous) {
+  if (absl::Status status = CheckMembers(members, spec.batch.global_sequences); !status.ok()) {
+    return {std::move(status), absl::nullopt};
+  }
   Plan plan;
   plan.epoch = epoch;
   plan.members = std::move(members);
   plan.first_step = first_step;
   ApplyProfiles(spec.workers, plan.members);
-  SDP_RETURN_IF_ERROR(ChooseWithinBudgets(spec, table, previous, plan));
-  return plan;
+  const absl::Status status = ChooseWithinBudgets(spec, table, previous, plan);
+  if (status.ok()) return {std::move(plan), absl::nullopt};
+  absl::optional<Plan> unlimited = PlanWithoutBudgets(spec, table, previous, plan);
+  if (!unlimited) return {status, absl::nullopt};
+  // Masks are made for equal shares of the sequences, rounded up. Who holds more gets fewer.
+  if (CheckMemory(spec, table, *unlimited).ok()) {
+    unlimited->summary.reasons.push_back(
+        "made without regard to memory budgets, and keeps to them: who holds more gets fewer sequences");
+    return {*std::move(unlimited), absl::nullopt};
+  }
+  const std::string enough = FormatBytesUp(static_cast<double>(LargestMemory(*unlimited)));
+  return {absl::Status(status.code(),
+                       absl::StrCat(status.message(), "; with ", enough, " on every worker it would fit")),
+          std::move(unlimited)};
 }
 
 absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
                               std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
                               const Plan* previous) {
-  absl::StatusOr<Plan> plan = MakePlanWithoutAdvice(spec, table, members, epoch, first_step, previous);
-  if (plan.ok()) return plan;
-  return absl::Status(plan.status().code(),
-                      absl::StrCat(plan.status().message(), BudgetAdvice(spec, table, std::move(members))));
+  return TryPlan(spec, table, std::move(members), epoch, first_step, previous).plan;
 }
 
 }  // namespace sdp

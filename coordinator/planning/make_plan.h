@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
 #include "common/base/ids.h"
 #include "common/model/job_spec.h"
 #include "common/model/parameter_table.h"
@@ -24,9 +25,17 @@ absl::StatusOr<Plan> MakePlan(const JobSpec& spec, const ParameterTable& table,
                               std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
                               const Plan* previous = nullptr);
 
-// The same, but a refusal for want of memory does not say how much would suffice, which takes another search.
-absl::StatusOr<Plan> MakePlanWithoutAdvice(const JobSpec& spec, const ParameterTable& table,
-                                           std::vector<PlanMember> members, Epoch epoch, int64_t first_step,
-                                           const Plan* previous = nullptr);
+struct PlanAttempt {
+  absl::StatusOr<Plan> plan;  // MakePlan's
+  // When budgets are why there is none: the plan as it would be without them.
+  absl::optional<Plan> without_budgets;
+};
+
+// MakePlan, for those who want to know how far from possible a refused plan is.
+PlanAttempt TryPlan(const JobSpec& spec, const ParameterTable& table, std::vector<PlanMember> members,
+                    Epoch epoch, int64_t first_step, const Plan* previous = nullptr);
+
+// The largest predicted memory of a worker, in bytes.
+int64_t LargestMemory(const Plan& plan);
 
 }  // namespace sdp

@@ -1,10 +1,12 @@
 #include "coordinator/planning/make_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/quantities.h"
 #include "coordinator/planning/bucketing.h"
 #include "coordinator/planning/masks/balanced_mask.h"
 #include "coordinator/planning/spectrum/mask_graph.h"
@@ -181,6 +183,34 @@ RC_GTEST_PROP(MakePlanPropertyTest, BucketsFollowBackwardAndStayWithinTheLimit, 
     }
   }
   RC_ASSERT(next_slice == -1);
+}
+
+// Blocks and sequences do not come out even: who holds more blocks gets fewer sequences, which a budget
+// allows for. What is advised is what suffices.
+TEST(MakePlanTest, TheBudgetThatIsSaidToFitFits) {
+  for (const auto& [workers, layers, holders, sequences] :
+       {std::array<int, 4>{8, 12, 3, 64}, {5, 7, 3, 33}, {4, 8, 2, 32}, {6, 4, 3, 13}}) {
+    JobSpec spec = Spec(layers, 16);
+    spec.masking.active_ratio = static_cast<double>(holders) / workers;
+    spec.batch.global_sequences = sequences;
+    int64_t largest = 0;
+    const Plan unlimited = Make(spec, workers).value();
+    for (const WorkerCost& cost : unlimited.summary.workers) {
+      largest = std::max(largest, cost.memory.total());
+    }
+    spec.workers.memory_budget_bytes = largest;
+    const absl::StatusOr<Plan> plan = Make(spec, workers);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(CheckPlan(*plan, MakeParameterTable(spec.model), sequences), absl::OkStatus());
+    for (const WorkerCost& cost : plan->summary.workers) {
+      EXPECT_EQ(cost.memory_budget_bytes, largest);
+      EXPECT_LE(cost.memory.total(), largest);
+    }
+    spec.workers.memory_budget_bytes = 1;
+    EXPECT_THAT(std::string(Make(spec, workers).status().message()),
+                HasSubstr(absl::StrCat("with ", FormatBytesUp(static_cast<double>(largest)),
+                                       " on every worker it would fit")));
+  }
 }
 
 }  // namespace
