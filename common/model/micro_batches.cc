@@ -31,7 +31,8 @@ EvaluationRows ChooseEvaluationRows(const JobSpec& spec, const ParameterTable& t
     batch = std::min(batch, micro);
     rows = std::min({rows, micro * activation_bytes / 2 / hidden_bytes, share * flops / largest_flops});
   }
-  return {batch, std::max(batch, static_cast<int>(rows) / batch * batch)};
+  constexpr double kMostRows = 1 << 30;  // int's, for the widest models
+  return {batch, std::max(batch, static_cast<int>(std::min(rows, kMostRows)) / batch * batch)};
 }
 
 }  // namespace sdp

@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kFloatBytes = 4;
 // Scalars of the loss and of single operations, of 4 to 8 bytes each.
 constexpr int64_t kScalarBytes = 256;
+// What a part of a prediction is at most: more than any machine has, and sums of parts do not overflow.
+constexpr double kMostBytes = int64_t{1} << 60;
 
 // Scratch of LibTorch's fused attention on the CPU, in floats: each thread has a tile of queries x keys.
 struct AttentionScratch {
@@ -40,15 +42,16 @@ struct Instant {
 
 // One pass over `rows` sequences. What operations allocate is written in floats: h, k, f and v are one
 // token's values of the residual stream, of keys or values, of the feed-forward layer and of the logits; n
-// tokens run at once. Products of two of h, k, f and v are gradients of weights, which exist for as long as
-// it takes to add them to the bucket's.
+// tokens run at once. They are floating-point numbers, since the largest models and batches that a spec can
+// name overflow 64 bits. Products of two of h, k, f and v are gradients of weights, which exist for as long
+// as it takes to add them to the bucket's.
 class LlamaPass {
  public:
   LlamaPass(const LlamaSpec& model, int rows, int threads)
       : tied_(model.tied_embeddings),
-        n_(static_cast<int64_t>(rows) * model.seq_len),
+        n_(static_cast<double>(rows) * model.seq_len),
         h_(model.hidden),
-        k_(static_cast<int64_t>(model.kv_heads) * model.head_dim()),
+        k_(static_cast<double>(model.kv_heads) * model.head_dim()),
         f_(model.ffn),
         v_(model.vocab),
         heads_(model.heads),
@@ -65,20 +68,20 @@ class LlamaPass {
     // The look-up's gradient is as dense as the weight, beside that of the embedding's output. When the
     // embedding is the output weight too, the head's gradient has been waiting for it, and their sum is a
     // third tensor.
-    const int64_t weight = v_ * h_;
-    const int64_t gradients = tied_ ? std::max(2 * weight + n_ * h_, 3 * weight) : weight + n_ * h_;
+    const double weight = v_ * h_;
+    const double gradients = tied_ ? std::max(2 * weight + n_ * h_, 3 * weight) : weight + n_ * h_;
     instants.push_back(Make(0, 0, gradients));
     return Largest(instants);
   }
 
   // The largest instant of a pass without gradients, beside its hidden states.
   Instant Evaluation() const {
-    const int64_t block = std::max({
+    const double block = std::max({
         5 * h_ + 3 * k_,  // rotating the queries: norm, q, k, v, rotated k, three tensors of the rotation
         3 * h_ + 4 * f_,  // both norms, the sum of attention and residual; gate, SiLU, up, their product
         5 * h_ + f_,      // the same without gate and up; the product's projection and its sum
     });
-    const int64_t attention = n_ * (4 * h_ + 3 * k_ + heads_) + scratch_.forward;
+    const double attention = n_ * (4 * h_ + 3 * k_ + heads_) + scratch_.forward;
     return Largest({
         Make(0, 0, std::max(n_ * block, attention)),
         Make(0, n_ * 2 * v_, 0),        // logits, and logarithms of the softmax
@@ -88,8 +91,11 @@ class LlamaPass {
   }
 
  private:
-  static Instant Make(int64_t activations, int64_t logits, int64_t workspace) {
-    return {kFloatBytes * activations, kFloatBytes * logits, kFloatBytes * workspace + kScalarBytes};
+  static Instant Make(double activations, double logits, double workspace) {
+    const auto bytes = [](double floats) {
+      return static_cast<int64_t>(std::min(kFloatBytes * floats, kMostBytes));
+    };
+    return {bytes(activations), bytes(logits), bytes(workspace) + kScalarBytes};
   }
 
   static Instant Largest(const std::vector<Instant>& instants) {
@@ -98,23 +104,23 @@ class LlamaPass {
   }
 
   // What a norm keeps beside its input and output: the inverse root and the normalised input.
-  int64_t NormKeeps() const { return h_ + 1; }
+  double NormKeeps() const { return h_ + 1; }
 
   // What attention keeps of one token: the norm and its output, rotated queries and keys, values, its output
   // (laid out so that its heads join without a copy), and the logarithm of each head's sum.
-  int64_t AttentionKeeps() const { return NormKeeps() + 3 * h_ + 2 * k_ + heads_; }
+  double AttentionKeeps() const { return NormKeeps() + 3 * h_ + 2 * k_ + heads_; }
 
   // What a block keeps of one token, its output included: attention, its sum with the residual, the second
   // norm and its output, gate, SiLU, up and their product.
-  int64_t BlockKeeps() const { return AttentionKeeps() + h_ + NormKeeps() + h_ + 4 * f_ + h_; }
+  double BlockKeeps() const { return AttentionKeeps() + h_ + NormKeeps() + h_ + 4 * f_ + h_; }
 
   // Activations below the head: the embedding's output and `blocks` blocks.
-  int64_t Below(int blocks) const { return h_ + blocks * BlockKeeps(); }
+  double Below(int blocks) const { return h_ + blocks * BlockKeeps(); }
 
   // From the forward pass's end into the head's backward pass.
   std::vector<Instant> HeadInstants(int blocks) const {
-    const int64_t norm = NormKeeps() + h_;
-    const int64_t below = Below(blocks);
+    const double norm = NormKeeps() + h_;
+    const double below = Below(blocks);
     return {
         // The loss turns: logarithms of the softmax, their gradient, and the gradient of the logits. (At the
         // end of the forward pass there are only two of the three.)
@@ -129,9 +135,9 @@ class LlamaPass {
   // The last held block: its largest instants forward and backward. `below` ends with the block's output,
   // whose place the gradient takes.
   std::vector<Instant> LastBlockInstants(int blocks) const {
-    const int64_t below = Below(blocks);
-    const int64_t before = Below(blocks - 1);
-    const int64_t waiting = tied_ ? v_ * h_ : 0;  // the head's part of the embedding's gradient
+    const double below = Below(blocks);
+    const double before = Below(blocks - 1);
+    const double waiting = tied_ ? v_ * h_ : 0;  // the head's part of the embedding's gradient
     return {
         // Forward, the fused attention with unrotated queries and keys; then the output projection in its
         // scratch's place.
@@ -157,7 +163,7 @@ class LlamaPass {
   }
 
   const bool tied_;
-  const int64_t n_, h_, k_, f_, v_, heads_;
+  const double n_, h_, k_, f_, v_, heads_;
   const AttentionScratch scratch_;
 };
 
@@ -232,7 +238,8 @@ WorkerMemory PredictMemory(const LlamaSpec& model, const MemoryInputs& inputs) {
   if (inputs.rows > 0) peak = LlamaPass(model, inputs.rows, inputs.threads).Training(inputs.blocks);
   if (inputs.evaluation_rows > 0) {
     Instant evaluation = LlamaPass(model, inputs.evaluation_rows, inputs.threads).Evaluation();
-    evaluation.activations = kFloatBytes * inputs.evaluation_kept_rows * model.seq_len * model.hidden;
+    const double kept = static_cast<double>(inputs.evaluation_kept_rows) * model.seq_len * model.hidden;
+    evaluation.activations = static_cast<int64_t>(std::min(kFloatBytes * kept, kMostBytes));
     const int64_t buffers = kFloatBytes * inputs.received_elements;
     if (evaluation.total() + buffers > peak.total()) {
       peak = evaluation;

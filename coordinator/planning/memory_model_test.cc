@@ -136,5 +136,29 @@ TEST(MemoryModelTest, InputsOfAnEvaluation) {
   EXPECT_EQ(MakeMemoryInputs(spec, table, PlanOf(spec, 4))[0].received_elements, 0);
 }
 
+// The largest model and batch that a spec can name.
+TEST(MemoryModelTest, NothingOverflows) {
+  JobSpec spec;
+  constexpr int kMost = 1 << 20;
+  spec.model.layers = 1024;
+  spec.model.hidden = spec.model.ffn = spec.model.vocab = spec.model.seq_len = kMost;
+  spec.model.heads = spec.model.kv_heads = 1;
+  spec.batch.global_sequences = kMost;
+  spec.data.validation_shards = {"/data/validation.bin"};
+  const Plan plan = PlanOf(spec, 1);
+  const WorkerMemory& memory = plan.summary.workers[0].memory;
+  for (const int64_t part : {memory.parameters, memory.gradients, memory.moments, memory.activations,
+                             memory.logits_and_loss, memory.workspace, memory.buffers}) {
+    EXPECT_GE(part, 0);
+  }
+  EXPECT_GE(memory.total(), int64_t{1} << 60);
+
+  spec.workers.memory_budget_bytes = int64_t{1} << 50;
+  std::vector<PlanMember> members(1);
+  members[0].worker = WorkerName("w");
+  EXPECT_EQ(MakePlan(spec, MakeParameterTable(spec.model), members, Epoch(1), 0).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 }  // namespace
 }  // namespace sdp

@@ -25,7 +25,9 @@ double LargestOverMean(const std::vector<WorkerCost>& workers, const Value& valu
 }  // namespace
 
 int64_t RingBytes(int64_t elements, int members) {
-  return (2 * (members - 1) * elements * kElementBytes + members - 1) / members;
+  // 2 (k-1)/k x bytes, rounded up, without a product that overflows.
+  const int64_t twice = 2 * elements * kElementBytes;
+  return twice - twice / members;
 }
 
 std::vector<WorkerCost> WorkerCosts(const JobSpec& spec, const ParameterTable& table, const Plan& plan) {

@@ -43,6 +43,7 @@ TEST(PlanCostsTest, RingBytesIsTheRingMinimum) {
   EXPECT_EQ(RingBytes(100, 4), 600);
   EXPECT_EQ(RingBytes(1, 3), 6);  // 16/3, rounded up
   EXPECT_EQ(RingBytes(int64_t{1} << 40, 2), int64_t{1} << 42);
+  EXPECT_EQ(RingBytes(int64_t{1} << 53, 4096), (int64_t{1} << 56) - (int64_t{1} << 44));
 }
 
 TEST(PlanCostsTest, WorkersByHand) {
