@@ -78,7 +78,7 @@ absl::Status NoneFits(const std::vector<RatioFit>& fits, int64_t bytes) {
     if (fit.peak_memory_bytes == 0) continue;
     if (smallest == nullptr || fit.peak_memory_bytes < smallest->peak_memory_bytes) smallest = &fit;
   }
-  std::string reason = absl::StrCat("no masking.active_ratio fits into ",
+  std::string reason = absl::StrCat("no masking.active_ratio of whole holders (k / workers) fits into ",
                                     FormatBytes(static_cast<double>(bytes)), " on every worker");
   if (smallest == nullptr) return absl::FailedPreconditionError(absl::StrCat(reason, ": ", fits[0].reason));
   return absl::FailedPreconditionError(absl::StrCat(
