@@ -85,7 +85,8 @@ TEST(DryRunTest, SaysWhatWouldFitWhenNothingDoes) {
   question.fit_memory_bytes = 1000;
   const absl::Status status = PlanDryRun(question).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("no masking.active_ratio of whole holders (k / workers) fits into 1000 B"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("no masking.active_ratio of whole holders (k / workers) fits into 1000 B"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("the least that does is"));
 }
 

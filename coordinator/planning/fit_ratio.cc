@@ -12,39 +12,31 @@
 namespace sdp {
 namespace {
 
-int64_t LargestMemory(const Plan& plan) {
-  int64_t largest = 0;
-  for (const WorkerCost& cost : plan.summary.workers) largest = std::max(largest, cost.memory.total());
-  return largest;
-}
-
 // Tries ratios one by one and remembers what it found.
 class RatioSearch {
  public:
   RatioSearch(JobSpec spec, const ParameterTable& table, std::vector<PlanMember> members, int64_t bytes)
-      : spec_(std::move(spec)), table_(table), members_(std::move(members)), limited_(members_) {
+      : spec_(std::move(spec)), table_(table), members_(std::move(members)) {
     WorkersSpec limit;
     limit.memory_budget_bytes = bytes;
-    ApplyProfiles(limit, limited_);
+    ApplyProfiles(limit, members_);
   }
 
   bool Fits(int holders) {
     spec_.masking.active_ratio = static_cast<double>(holders) / static_cast<double>(members_.size());
     RatioFit fit;
     fit.active_ratio = spec_.masking.active_ratio;
-    absl::StatusOr<Plan> plan = MakePlanWithoutAdvice(spec_, table_, limited_, Epoch(1), /*first_step=*/0);
-    if (!plan.ok()) fit.reason = std::string(plan.status().message());
-    // Without budgets, what it would need.
-    const absl::StatusOr<Plan> any =
-        plan.ok() ? plan : MakePlanWithoutAdvice(Unlimited(), table_, members_, Epoch(1), 0);
-    if (any.ok()) {
-      fit.peak_memory_bytes = LargestMemory(*any);
-      fit.gap = any->summary.spectral_gap;
+    PlanAttempt attempt = TryPlan(spec_, table_, members_, Epoch(1), /*first_step=*/0);
+    const bool fits = attempt.plan.ok();
+    if (!fits) fit.reason = std::string(attempt.plan.status().message());
+    if (fits || attempt.without_budgets) {
+      const Plan& plan = fits ? *attempt.plan : *attempt.without_budgets;
+      fit.peak_memory_bytes = LargestMemory(plan);
+      fit.gap = plan.summary.spectral_gap;
     }
     fits_.push_back(std::move(fit));
-    if (!plan.ok()) return false;
-    best_ = FittingPlan{fits_.back().active_ratio, *std::move(plan)};
-    return true;
+    if (fits) best_ = FittingPlan{fits_.back().active_ratio, *std::move(attempt.plan)};
+    return fits;
   }
 
   absl::optional<FittingPlan>& best() { return best_; }
@@ -56,18 +48,9 @@ class RatioSearch {
   }
 
  private:
-  JobSpec Unlimited() {
-    JobSpec spec = spec_;
-    spec.workers.memory_budget_bytes = 0;
-    for (NamedWorkerProfile& profile : spec.workers.profiles) profile.memory_budget_bytes = 0;
-    for (PlanMember& member : members_) member.profile.memory_budget_bytes = 0;
-    return spec;
-  }
-
   JobSpec spec_;
   const ParameterTable& table_;
-  std::vector<PlanMember> members_;
-  std::vector<PlanMember> limited_;
+  std::vector<PlanMember> members_;   // with budgets of at most the bytes asked for
   absl::optional<FittingPlan> best_;  // of the largest ratio that fits so far
   std::vector<RatioFit> fits_;
 };

@@ -153,7 +153,10 @@ TEST_F(PlanServiceTest, SaysWhenTheAnswerIsTooLargeForAMessage) {
   request_.set_workers(1024);
   request_.mutable_spec()->mutable_model()->mutable_llama()->set_layers(1024);
   request_.mutable_spec()->mutable_batch()->set_global_sequences(1024);
-  for (int i = 0; i < 4; ++i) request_.add_compare(v1::MASK_GENERATOR_FULL);
+  for (const v1::MaskGenerator generator : {v1::MASK_GENERATOR_FULL, v1::MASK_GENERATOR_RANDOM,
+                                            v1::MASK_GENERATOR_CYCLIC, v1::MASK_GENERATOR_BALANCED}) {
+    request_.add_compare(generator);
+  }
   request_.mutable_spec()->mutable_masking()->set_generator(v1::MASK_GENERATOR_FULL);
   ExpectRefused(grpc::StatusCode::RESOURCE_EXHAUSTED, "more than fits into a message");
 }
