@@ -85,6 +85,7 @@ class MaskState {
   std::vector<int> fresh_at_;                // index into fresh_ by entry of the mask, or -1
   bool ranks_differ_ = false;                // in the number of columns that they hold
   bool columns_differ_ = false;              // in the number of their holders
+  uint64_t column_rarity_ = 1;               // how many times more rarely moves that change it are tried
 };
 
 }  // namespace sdp
