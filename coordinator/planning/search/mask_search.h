@@ -19,7 +19,7 @@ void PolishGap(MaskState& state, int64_t steps, Random& random);
 
 // Roughly the multiply-adds that each of the two needs per move or step, and for its set-up.
 int64_t AnnealMoveWork(int workers, int64_t holdings, int columns);
-int64_t AnnealSetUpWork(int workers, int64_t holdings, int columns);
+int64_t AnnealSetUpWork(int workers, int columns);
 int64_t PolishStepWork(int workers, int columns);
 
 }  // namespace sdp

@@ -78,7 +78,7 @@ Effort PlanEffort(int workers, int columns, int64_t holdings, int64_t work) {
                                    std::min(kAnnealMoves, kAnnealMovesPerEntry * entries));
   effort.total_polish_steps = work / 4 * 3 / step_work;
   if (effort.total_polish_steps < kFewPolishSteps) return AnnealOnly(effort.anneal_moves, move_work, work);
-  const int64_t restart_work = AnnealSetUpWork(workers, holdings, columns) + effort.anneal_moves * move_work +
+  const int64_t restart_work = AnnealSetUpWork(workers, columns) + effort.anneal_moves * move_work +
                                step_work;  // the last is for judging the result
   effort.restarts = std::clamp(work / 4 / restart_work, int64_t{1}, kRestarts);
   effort.polish_steps = std::min(kPolishStepsPerEntry * entries,
