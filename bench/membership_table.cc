@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coordinator/planning/masks/mask_problem.h"
-#include "coordinator/planning/spectrum/mask_graph.h"
+#include "coordinator/planning/masks/test_problems.h"
 
 namespace sdp {
 namespace {
@@ -26,20 +26,6 @@ struct Worst {
   double gap = 1e9;  // gap / that of a fresh mask
 };
 
-// The problem after `leaver` has left (-1: nobody) or, if nobody leaves, one has joined.
-MaskProblem Changed(const MaskProblem& problem, const Mask& mask, Rank leaver) {
-  MaskProblem changed = problem;
-  changed.previous = mask;
-  changed.workers.clear();
-  for (Rank rank = 0; rank < mask.workers(); ++rank) {
-    if (rank == leaver) continue;
-    changed.workers.emplace_back();
-    changed.workers.back().previous = rank;
-  }
-  if (leaver < 0) changed.workers.emplace_back();
-  return changed;
-}
-
 void Add(const MaskProblem& changed, Worst& worst) {
   const MaskSolution solution = *SolveMask(changed);
   if (solution.moved_bytes > 0) {
@@ -52,19 +38,13 @@ void PrintRow(const Shape& shape, bool by_ratio) {
   Worst joins, leaves;
   const int seeds = shape.workers < 100 ? 3 : 1;
   for (int seed = 0; seed < seeds; ++seed) {
-    MaskProblem problem;
-    problem.workers.resize(shape.workers);
-    problem.components.resize(shape.columns);
+    MaskProblem problem = EqualProblem(shape.workers, shape.columns, by_ratio ? 0 : shape.holders);
+    problem.active_ratio = static_cast<double>(shape.holders) / shape.workers;
     problem.seed = static_cast<uint64_t>(seed);
-    if (by_ratio) {
-      problem.active_ratio = static_cast<double>(shape.holders) / shape.workers;
-    } else {
-      problem.holders = shape.holders;
-    }
     const Mask before = *ChooseMask(problem);
-    Add(Changed(problem, before, -1), joins);
+    Add(Changed(problem, before, {}, 1), joins);
     for (Rank leaver : {0, shape.workers / 2, shape.workers - 1}) {
-      Add(Changed(problem, before, leaver), leaves);
+      Add(Changed(problem, before, {leaver}, 0), leaves);
     }
   }
   std::printf("%7d %10d %7d %5s | %10.3f %10.4f | %10.3f %10.4f\n", shape.workers, shape.columns,

@@ -100,11 +100,7 @@ absl::StatusOr<DryRun> PlanDryRun(const DryRunQuestion& question) {
         FitRatio(asked.spec, table, asked.members, asked.fit_memory_bytes, &run.fits);
     if (!fitting.ok()) return NoPlan(fitting.status(), asked.members);
     run.plan = std::move(fitting->plan);
-    // What follows is about that ratio and memory.
-    asked.spec.masking.active_ratio = fitting->active_ratio;
-    WorkersSpec limit;
-    limit.memory_budget_bytes = asked.fit_memory_bytes;
-    ApplyProfiles(limit, asked.members);
+    asked.spec = std::move(fitting->spec);  // what follows is about that ratio and memory
   } else {
     absl::StatusOr<Plan> plan = PlanFor(asked.spec, table, asked.members);
     if (!plan.ok()) return NoPlan(plan.status(), asked.members);

@@ -15,12 +15,8 @@ namespace {
 // Tries ratios one by one and remembers what it found.
 class RatioSearch {
  public:
-  RatioSearch(JobSpec spec, const ParameterTable& table, std::vector<PlanMember> members, int64_t bytes)
-      : spec_(std::move(spec)), table_(table), members_(std::move(members)) {
-    WorkersSpec limit;
-    limit.memory_budget_bytes = bytes;
-    ApplyProfiles(limit, members_);
-  }
+  RatioSearch(JobSpec spec, const ParameterTable& table, std::vector<PlanMember> members)
+      : spec_(std::move(spec)), table_(table), members_(std::move(members)) {}
 
   bool Fits(int holders) {
     spec_.masking.active_ratio = static_cast<double>(holders) / static_cast<double>(members_.size());
@@ -35,7 +31,7 @@ class RatioSearch {
       fit.gap = plan.summary.spectral_gap;
     }
     fits_.push_back(std::move(fit));
-    if (fits) best_ = FittingPlan{fits_.back().active_ratio, *std::move(attempt.plan)};
+    if (fits) best_ = FittingPlan{spec_, *std::move(attempt.plan)};
     return fits;
   }
 
@@ -50,7 +46,7 @@ class RatioSearch {
  private:
   JobSpec spec_;
   const ParameterTable& table_;
-  std::vector<PlanMember> members_;   // with budgets of at most the bytes asked for
+  std::vector<PlanMember> members_;
   absl::optional<FittingPlan> best_;  // of the largest ratio that fits so far
   std::vector<RatioFit> fits_;
 };
@@ -82,7 +78,8 @@ absl::StatusOr<FittingPlan> FitRatio(JobSpec spec, const ParameterTable& table,
   }
   constexpr int kTryAll = 16;
   const int workers = static_cast<int>(members.size());
-  RatioSearch search(std::move(spec), table, std::move(members), bytes);
+  spec.workers.memory_budget_bytes = SmallerBudget(spec.workers.memory_budget_bytes, bytes);
+  RatioSearch search(std::move(spec), table, std::move(members));
   if (workers <= kTryAll) {
     for (int holders = workers; holders > 0 && !search.Fits(holders);) --holders;
   } else if (!search.Fits(workers)) {

@@ -20,7 +20,7 @@ struct RatioFit {
 };
 
 struct FittingPlan {
-  double active_ratio = 0;
+  JobSpec spec;  // with the ratio that was found, and the memory that it was found for as a budget
   Plan plan;
 };
 

@@ -10,11 +10,6 @@
 namespace sdp {
 namespace {
 
-int64_t SmallerBudget(int64_t a, int64_t b) {
-  if (a == 0 || b == 0) return std::max(a, b);
-  return std::min(a, b);
-}
-
 int EqualShare(const JobSpec& spec, const Plan& plan) {
   return (spec.batch.global_sequences + plan.world_size() - 1) / plan.world_size();
 }
@@ -51,6 +46,11 @@ void SetBudgets(const JobSpec& spec, const ParameterTable& table, const Plan& pl
 }
 
 }  // namespace
+
+int64_t SmallerBudget(int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return std::max(a, b);
+  return std::min(a, b);
+}
 
 void ApplyProfiles(const WorkersSpec& spec, std::vector<PlanMember>& members) {
   for (PlanMember& member : members) {

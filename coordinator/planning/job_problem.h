@@ -11,6 +11,9 @@
 
 namespace sdp {
 
+// The smaller of two budgets, of which 0 is none.
+int64_t SmallerBudget(int64_t a, int64_t b);
+
 // Overrides what members declare with what the spec says: budgets that are smaller (workers.memory_budget,
 // and that of the worker's profile), speeds of profiles.
 void ApplyProfiles(const WorkersSpec& spec, std::vector<PlanMember>& members);

@@ -66,9 +66,7 @@ class Repair {
   double Fullness(Rank rank, double load) const {
     return by_count_ ? load : load / std::min(problem_.loads.targets[rank], Limit(rank));
   }
-  double Limit(Rank rank) const {
-    return std::min(problem_.loads.limits[rank], problem_.worst_load * problem_.loads.targets[rank]);
-  }
+  double Limit(Rank rank) const { return problem_.loads.MostLoad(rank, problem_.worst_load); }
 
   void Give(Rank rank, int column) {
     mask_.set(rank, column, true);
@@ -186,9 +184,8 @@ double KeptByRows(const AdaptProblem& problem) {
     // In units of load; sizes and loads are taken to be in proportion, which the caller sees to.
     const std::vector<double> had = Loads(previous, problem.loads.weights);
     double kept = 0;
-    for (size_t i = 0; i < had.size(); ++i) {
-      const double limit = std::min(problem.loads.limits[i], problem.worst_load * problem.loads.targets[i]);
-      kept += std::min(had[i], limit);
+    for (Rank i = 0; i < previous.workers(); ++i) {
+      kept += std::min(had[i], problem.loads.MostLoad(i, problem.worst_load));
     }
     return kept;
   }
@@ -255,9 +252,8 @@ absl::optional<Mask> AdaptMask(const AdaptProblem& problem, double moved_share, 
   limits.moved_limit = std::max(moved_share * MovedLowerBound(problem), repaired);
   if (problem.holdings == 0) {
     limits.weights = problem.loads.weights;
-    for (size_t i = 0; i < problem.loads.limits.size(); ++i) {
-      limits.load_limits.push_back(
-          std::min(problem.loads.limits[i], problem.worst_load * problem.loads.targets[i]));
+    for (Rank i = 0; i < problem.previous.workers(); ++i) {
+      limits.load_limits.push_back(problem.loads.MostLoad(i, problem.worst_load));
     }
   }
   const auto start = [&](Random& start_random) {
@@ -266,8 +262,7 @@ absl::optional<Mask> AdaptMask(const AdaptProblem& problem, double moved_share, 
         repair.Run() && MovedSize(repair.mask(), problem.previous, problem.sizes) <= limits.moved_limit;
     return fits ? repair.mask() : first.mask();
   };
-  Mask mask = SearchGap(problem.sizes, limits, start, seed);
-  return mask;
+  return SearchGap(problem.sizes, limits, start, seed);
 }
 
 }  // namespace sdp

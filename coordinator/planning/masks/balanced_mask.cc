@@ -52,10 +52,13 @@ int WholeHolders(double active_ratio, int workers, int components) {
 
 int64_t MinimumHoldings(int workers, int components) { return int64_t{workers} + components - 1; }
 
-double MinimumActiveRatio(int workers, int components) {
-  const double exact =
-      static_cast<double>(MinimumHoldings(workers, components)) / (static_cast<double>(workers) * components);
+double RatioOfHoldings(int64_t holdings, int workers, int components) {
+  const double exact = static_cast<double>(holdings) / (static_cast<double>(workers) * components);
   return std::min(1.0, std::ceil(exact * 1e4 - 1e-6) / 1e4);
+}
+
+double MinimumActiveRatio(int workers, int components) {
+  return RatioOfHoldings(MinimumHoldings(workers, components), workers, components);
 }
 
 Mask DisconnectedBalancedMask(int workers, int columns, int64_t holdings, uint64_t seed) {

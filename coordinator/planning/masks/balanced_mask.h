@@ -20,7 +20,10 @@ int WholeHolders(double active_ratio, int workers, int components);
 // every component has a holder, every worker a component, and all are connected.
 int64_t MinimumHoldings(int workers, int components);
 
-// The smallest active ratio, in steps of 0.0001, that reaches MinimumHoldings.
+// The smallest active ratio, in steps of 0.0001, that reaches so many holdings; at most 1.
+double RatioOfHoldings(int64_t holdings, int workers, int components);
+
+// The same for MinimumHoldings.
 double MinimumActiveRatio(int workers, int components);
 
 // A connected mask with `holdings` holdings, at least MinimumHoldings and at most workers x components. The

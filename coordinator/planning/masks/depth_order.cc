@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "common/base/check.h"
+#include "coordinator/planning/spectrum/averaging_factor.h"
 
 namespace sdp {
 namespace {
@@ -22,8 +23,7 @@ Mask SpreadOverDepth(const Mask& mask, const std::vector<int>& kinds) {
   SDP_CHECK(static_cast<int>(kinds.size()) == mask.columns(), "a kind for each column");
   // Differences below this are rounding, and must not decide.
   constexpr double kTolerance = 1e-9;
-  std::vector<std::vector<Rank>> holders(mask.columns());
-  for (int column = 0; column < mask.columns(); ++column) holders[column] = mask.Holders(column);
+  const std::vector<std::vector<Rank>> holders = HolderLists(mask);
   std::vector<double> share(mask.workers());  // of one position
   for (Rank rank = 0; rank < mask.workers(); ++rank) {
     share[rank] = static_cast<double>(mask.Held(rank)) / mask.columns();

@@ -1,7 +1,6 @@
 #include "coordinator/planning/masks/explain_refusal.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -85,8 +84,8 @@ absl::Status CheckWorkersHaveRoom(const MaskProblem& problem, const MaskLoads& l
     if (budget == 0 || needed <= budget) continue;
     return absl::FailedPreconditionError(
         absl::StrFormat("%s has a memory budget of %s, but what it needs in any case (shared components, "
-                        "activations) takes %s "
-                        "and the smallest maskable component (%s) %s: it is short by %s; give it at least "
+                        "activations) takes %s and the smallest maskable component (%s) %s: it is short by "
+                        "%s; give it at least "
                         "%s, or leave it out",
                         WorkerNameOf(problem, static_cast<Rank>(i)), FormatBytes(budget), FormatBytes(always),
                         ComponentName(problem, smallest), FormatBytes(loads.weights[smallest]),
@@ -110,10 +109,8 @@ absl::Status CheckHoldings(const MaskProblem& problem, int64_t holdings) {
     reason = absl::StrFormat(
         "with fewer than %d the workers cannot all be connected through components that they share", minimum);
   }
-  const double ratio = std::min(
-      1.0,
-      std::ceil(1e4 * static_cast<double>(minimum) / (static_cast<double>(workers) * columns) - 1e-6) / 1e4);
-  std::string way = absl::StrFormat("the smallest active_ratio that works here is %g", ratio);
+  std::string way = absl::StrFormat("the smallest active_ratio that works here is %g",
+                                    RatioOfHoldings(minimum, workers, columns));
   if (problem.holders > 0) {
     const int64_t usable = holdings - columns + 1;
     way = usable >= 1 ? absl::StrFormat("at most %s can use it", Count(usable, "worker")) : way;
@@ -137,8 +134,7 @@ absl::Status CheckRoom(const MaskProblem& problem, const MaskLoads& loads, const
         std::count_if(room.begin(), room.end(), [&](double r) { return r >= loads.weights[b]; });
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s takes %s and needs %s, but only %s room for it beside the shared components; the next one is "
-        "short "
-        "by %s%s",
+        "short by %s%s",
         ComponentName(problem, static_cast<int>(b)), FormatBytes(loads.weights[b]),
         Count(holders[b], "holder"), fitting == 1 ? "1 worker has" : absl::StrCat(fitting, " workers have"),
         FormatBytes(loads.weights[b] - room[fitting]), WhatWouldFit(problem, loads, holders)));
@@ -162,8 +158,7 @@ absl::Status NoAssignment(const MaskProblem& problem, const MaskLoads& loads, co
       static_cast<int>(std::max_element(loads.weights.begin(), loads.weights.end()) - loads.weights.begin());
   return absl::FailedPreconditionError(absl::StrFormat(
       "%s: %s, although they fit in sum: the components are too coarse for the budgets (the tightest is that "
-      "of "
-      "%s with room for %s, the largest component %s with %s)%s",
+      "of %s with room for %s, the largest component %s with %s)%s",
       Wish(problem),
       outcome == SearchOutcome::kImpossible ? "no assignment keeps every worker within its memory budget"
                                             : "no assignment within the memory budgets was found",

@@ -15,8 +15,6 @@ namespace {
 // Entries of masks over all draws of one re-drawing, roughly: bounds its work.
 constexpr int64_t kDrawnEntries = 100'000;
 constexpr int64_t kMaxDraws = 64;
-// Loads of re-drawn masks stay within this of the larger of the first mask's largest and their share.
-constexpr double kWorstLoad = 1.045;
 
 class Redrawer {
  public:
@@ -26,9 +24,7 @@ class Redrawer {
         times_held_(first.workers(), std::vector<int>(first.columns(), 0)) {
     const LoadProblem targets = LoadProblemOf(loads_, HolderCounts(problem));
     const double worst = std::max(kWorstLoad, WorstLoad(first, targets));
-    for (size_t i = 0; i < targets.limits.size(); ++i) {
-      limits_.push_back(std::min(targets.limits[i], worst * targets.targets[i]));
-    }
+    for (Rank i = 0; i < first.workers(); ++i) limits_.push_back(targets.MostLoad(i, worst));
   }
 
   // The mask that follows `mask`; `mask` itself when no exchange is possible.

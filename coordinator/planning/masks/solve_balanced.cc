@@ -19,9 +19,8 @@
 namespace sdp {
 namespace {
 
-// Loads are balanced to within this of their targets while the gap is searched for. Where that is impossible,
-// the gap may cost kSlack more than the most even assignment that was found.
-constexpr double kWorstLoad = 1.045;
+// Where loads cannot be balanced to within kWorstLoad, a large gap may cost so much more than the most even
+// assignment that was found.
 constexpr double kSlack = 1.1;
 
 int64_t HoldingsWanted(const MaskProblem& problem) {
@@ -32,7 +31,6 @@ int64_t HoldingsWanted(const MaskProblem& problem) {
 }
 
 double WorstLoadAllowed(const Mask& assigned, const LoadProblem& load_problem) {
-  constexpr double kGoodBalance = 1.05;
   const double best = WorstLoad(assigned, load_problem);
   return best < kGoodBalance ? std::max(kWorstLoad, best) : kSlack * best;
 }
@@ -46,8 +44,8 @@ Mask BalanceByLoad(const MaskProblem& problem, const MaskLoads& loads, const Mas
   for (double slack : {1.0, 1.1, 1.3, 2.0, 1e9}) {
     SearchLimits limits;
     limits.weights = loads.weights;
-    for (size_t i = 0; i < load_problem.limits.size(); ++i) {
-      limits.load_limits.push_back(std::min(load_problem.limits[i], slack * worst * load_problem.targets[i]));
+    for (Rank i = 0; i < assigned.workers(); ++i) {
+      limits.load_limits.push_back(load_problem.MostLoad(i, slack * worst));
     }
     mask = SearchGap(
         loads.sizes, limits, [&](Random&) { return assigned; }, problem.seed);
@@ -60,9 +58,7 @@ absl::Status CheckSources(const MaskProblem& problem) {
   if (problem.previous.columns() == 0) return absl::OkStatus();
   const Mask previous = PreviousByRank(problem);
   for (int b = 0; b < previous.columns(); ++b) {
-    bool held = false;
-    for (Rank i = 0; i < previous.workers(); ++i) held = held || previous.holds(i, b);
-    if (held) continue;
+    if (!previous.Holders(b).empty()) continue;
     return absl::FailedPreconditionError(absl::StrFormat(
         "nobody of those who stay holds %s: it must come from a checkpoint, and the mask be made afresh",
         ComponentName(problem, b)));

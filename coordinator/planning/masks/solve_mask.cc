@@ -58,8 +58,7 @@ absl::Status CheckProblem(const MaskProblem& problem) {
     if (profile.relative_speed > 0 && profile.memory_budget_bytes >= 0) continue;
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s has relative speed %g and a memory budget of %d bytes; the speed must be positive, the budget "
-        "not "
-        "negative",
+        "not negative",
         WorkerNameOf(problem, static_cast<Rank>(i)), profile.relative_speed, profile.memory_budget_bytes));
   }
   return CheckPrevious(problem);
@@ -85,8 +84,7 @@ absl::Status CheckHolderSets(const MaskProblem& problem, const Mask& mask) {
   if (problem.max_holder_sets == 0 || sets <= problem.max_holder_sets) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrFormat("the mask has %d different holder sets, but masking.max_holder_sets is %d; allow more, "
-                      "or use the balanced "
-                      "generator, which keeps to it",
+                      "or use the balanced generator, which keeps to it",
                       sets, problem.max_holder_sets));
 }
 

@@ -22,7 +22,7 @@ class Search {
         order_(problem.weights.size()),
         mask_(workers_, static_cast<int>(problem.weights.size())) {
     for (Rank i = 0; i < workers_; ++i) {
-      room_[i] = std::min(problem.limits[i], worst * problem.targets[i]) * (1 + kRounding);
+      room_[i] = problem.MostLoad(i, worst) * (1 + kRounding);
     }
     std::iota(order_.begin(), order_.end(), 0);
     std::stable_sort(order_.begin(), order_.end(),

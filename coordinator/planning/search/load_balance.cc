@@ -10,7 +10,6 @@ namespace sdp {
 namespace {
 
 constexpr double kRounding = 1e-9;
-constexpr double kGoodBalance = 1.05;
 constexpr int64_t kNodes = 20'000;
 constexpr int kSearchedEntries = 400;  // workers x components up to which branch and bound is worth trying
 constexpr int64_t kMoves = 200'000;

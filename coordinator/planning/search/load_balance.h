@@ -1,6 +1,7 @@
 // Who can hold how much: assignments of unequal components to unequal workers that balance a load.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -9,11 +10,19 @@
 
 namespace sdp {
 
+// Loads whose largest is below this share of its target are balanced well.
+inline constexpr double kGoodBalance = 1.05;
+// What searches under that bar keep to, with some room for what they do not see.
+inline constexpr double kWorstLoad = 1.045;
+
 struct LoadProblem {
   std::vector<double> weights;  // load of each component, positive
   std::vector<int> holders;     // wanted number of holders of each component, 1 .. workers
   std::vector<double> targets;  // wanted load of each worker, positive
   std::vector<double> limits;   // load that a worker can carry, at least 0
+
+  // Load that a worker may have when none may exceed `worst` times its target.
+  double MostLoad(Rank rank, double worst) const { return std::min(limits[rank], worst * targets[rank]); }
 };
 
 // Load of each worker.
